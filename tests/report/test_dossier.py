@@ -12,6 +12,7 @@ import warnings
 
 import docx
 import numpy as np
+import pandas as pd
 import pytest
 from dossier_cases import HOSTILE, SMALL, X_TEST, Y_TEST, Reader, X, Y, docx_text, fitted, table, tiny_png
 from fitted_models import CUTS, KINDS, SPARSE, rows_of
@@ -26,6 +27,7 @@ from lambdak.report.amounts import number
 from lambdak.report.dossier import Refittable, dossier_findings
 from lambdak.report.findings.fit import SEEN
 from lambdak.report.pictures import curve_png
+from lambdak.shapes import Dominates
 from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.visible import visible
 
@@ -131,7 +133,7 @@ def test_training_rows_are_named_as_such_by_what_the_model_keeps_of_them():
     with pytest.warns(UserWarning, match="look like the training rows") as caught:
         found = findings(fitted(), X, Y)
     assert found.assessment.likeness.seen
-    assert "of 2 of 2 columns of numbers" in str(caught[0].message)
+    assert "In 2 of 2 columns of numbers" in str(caught[0].message)
 
 
 def test_other_rows_are_not(tmp_path):
@@ -184,6 +186,17 @@ def test_caps_on_columns_together_and_interactions_are_among_the_guarantees(tmp_
     assert f"{len(kinds)} of {len(kinds)} requested guarantee" in text
     capped = SpectralRegressor(max_influence={("income", "town"): 2.0}, **SMALL).fit(X, Y)
     assert "The matrices of any two of its cells differ by at most" in page(capped, tmp_path / "d.html", search=0).text
+
+
+def test_only_columns_that_continue_straight_are_said_to(tmp_path):
+    columns = pd.DataFrame(np.random.default_rng(0).normal(size=(120, 3)), columns=["own", "loan", "age"])
+    target = columns.sum(axis=1)
+    model = SpectralRegressor(constraints=[Dominates("own", "loan")], **SMALL).fit(columns, target)
+    text = page(model, tmp_path / "d.html").text
+    assert text.count("'own', 'loan': A column of numbers continues straight beyond its training range") == 2
+    assert text.count("All other columns of numbers: A number beyond the training range counts as the nearest end") == 2
+    flat = page(SpectralRegressor(**SMALL).fit(columns, target), tmp_path / "flat.html").text
+    assert "continues straight" not in flat
 
 
 def test_a_generator_of_random_numbers_is_not_shown_by_its_place_in_memory(tmp_path):

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from lambdak.export.javascript.engine import to_json
 from lambdak.report import write_report
+from lambdak.report.payload import _level_text
 
 
 def written(tmp_path, model, *data, **more):
@@ -115,6 +116,16 @@ def test_a_table_that_does_not_fit_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match="yet now missing"):
         written(tmp_path, fitted("regressor"), X.drop(columns="kind"))
     assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_text_is_a_level_that_a_reader_can_choose():
+    assert [_level_text(level) for level in ("", " ", "red", None, 2.5)] == [
+        "(empty text)",
+        "' '",
+        "red",
+        "(missing)",
+        "2.5",
+    ]
 
 
 def test_half_surrogates_are_escaped_so_that_a_file_can_hold_them():

@@ -99,6 +99,12 @@ def test_cells_that_training_has_not_seen_are_refused(name):
             s.Anchored("age", cell)
 
 
+def test_the_level_of_an_anchor_can_be_told_from_the_words_around_it():
+    cells = {"a": "'a'", "": "''", None: "missing", 3: "3"}
+    said = {cell: s.Anchored(0, cell).words(["mix"], "the prediction") for cell in cells}
+    assert said == {cell: f"the column mix adds nothing where it is {text}" for cell, text in cells.items()}
+
+
 def test_no_bit_of_the_matrix_at_an_anchor_may_be_changed(tmp_path):
     model, _ = shaped(ALL)
     header, tensors = describe(model._saved())

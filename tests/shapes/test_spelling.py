@@ -85,6 +85,8 @@ FAULTS = {
     "": "must begin with the name of a shape, as in Rising(age)",
     "Risin(age)": "names no shape 'Risin'. Did you mean 'Rising'? Shapes are Rising, ",
     "age": "needs '(' before its end",
+    "Valley": "needs '(' before its end, as in Valley(column, at=None)",
+    "Valley(age, turn=45)": "must be Valley(column, at=None): got an unexpected keyword argument 'turn'",
     "Rising(age": "needs ')' before its end; names with marks such as commas stand in quotes",
     "Rising(age, order=[C": "needs ']' before its end",
     "Rising(": "ends too early",
@@ -141,4 +143,5 @@ def test_signatures_are_those_of_the_classes():
     for shape in SHAPES.values():
         written = signature(shape)
         assert written.startswith(f"{shape.__name__}(")
-        assert all(name in written for name in inspect.signature(shape).parameters)
+        parameters = set(inspect.signature(shape).parameters)
+        assert all(name in written for name in parameters - {"chosen"})  # models say so, users do not

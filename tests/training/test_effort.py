@@ -95,6 +95,14 @@ def test_shaped_models_take_larger_steps_and_cost_no_more_than_eight_times_as_mu
         assert cost <= 8 * free
 
 
+def test_models_of_which_some_columns_bend_cost_no_more_than_free_ones():
+    bent = RECIPE.bent()
+    for rows in TABLES:
+        assert bent.n_knots(rows, 5) <= RECIPE.n_knots(rows, 5)
+        assert bent.schedule(rows, None).epochs == RECIPE.schedule(rows, None).epochs
+    assert (bent.dim, bent.enlarged()) == (RECIPE.dim, None)
+
+
 def test_wide_and_short_tables_get_fewer_knots_per_column_but_at_least_five():
     widths = [RECIPE.n_knots(10_000, columns) for columns in (0, 1, 10, 50, 100, 1_000, 100_000)]
     lengths = [RECIPE.n_knots(rows, 1) for rows in reversed(TABLES)]

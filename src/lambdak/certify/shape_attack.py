@@ -14,7 +14,7 @@ from lambdak.certify.monotone import rounding_of_predictions
 from lambdak.certify.search import Points, Rows, Search
 from lambdak.model.influence import per_unit
 from lambdak.model.readout import readouts
-from lambdak.shapes.contract import Shape
+from lambdak.shapes.contract import Draw, Shape
 from lambdak.table.numeric_column import Numeric
 
 _ULPS = 8 * float(np.finfo(np.float64).eps)  # of each raw score in a sum
@@ -97,7 +97,7 @@ class ShapeAttack(Attack):
         ranges = [scale_of(c) if isinstance(c := self._columns[i], Numeric) else 1.0 for i in self._about]
         return np.asarray((np.ptp(cells, axis=0) / np.array(ranges)[:, None]).max(axis=0))
 
-    def _draw(self, count: int):  # type: ignore[no-untyped-def]
+    def _draw(self, count: int) -> Draw:
         """Return a source of numbers of a column: from all over its range, at and beside knots, and far away."""
 
         def numbers(i: int) -> Values:

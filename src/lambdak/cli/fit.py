@@ -174,7 +174,9 @@ def fit(
     alpha: Annotated[
         float,
         typer.Option(
-            min=0, help="Penalty that removes useless columns; noise goes at about 1.", rich_help_panel=_TRAINING
+            min=0,
+            help="Penalty that removes useless columns; about 1 removes columns of pure noise.",
+            rich_help_panel=_TRAINING,
         ),
     ] = 0.0,
     balance: Annotated[

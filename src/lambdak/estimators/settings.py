@@ -119,8 +119,10 @@ def _recipe(estimator: Any) -> Recipe:
     if wanted is not None and estimator.eig_idx is not None:
         raise ValueError(f"eig_idx must be None with {wanted!r}, which takes an end of the spectrum")
     base = RECIPES[estimator.effort]
-    if isinstance(estimator.shape, str) or (wanted is not None and wanted.end):
+    if isinstance(estimator.shape, str) or any(own.end and not own.keys for own in listed(estimator.constraints)):
         base = base.shaped()  # what the shape may be is checked with the columns
+    elif wanted is not None and wanted.end:
+        base = base.bent()
     elif wanted is not None:
         base = base.joint()
     dim = base.dim if estimator.dim is None else check_int(estimator.dim, "dim", 1, MAX_DIM + 1)

@@ -1,11 +1,13 @@
 r"""A model as flat arrays of numbers and texts, for languages that read their constants from strings.
 
-Matrices come in blocks: those of quantiles and cut-points share one, and classes have one each.
+Matrices come in blocks: those of quantiles and cut-points share one, and classes have one each. The files of such
+languages are templates with parts to fill in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never, final
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.formula import Formula, is_double
+from lambdak.losses import Predicts
 from lambdak.model.readout import Family
 from lambdak.table.cell_rules import CellRule, KnotRule, LevelRule, LineRule
 from lambdak.table.column_contract import Column
@@ -32,14 +35,14 @@ class FlatModel:
     @cached_property
     def blocks(self) -> list[NDArray[np.floating]]:
         """Return the matrices (members, design columns, D) of each block, as they are stored."""
-        own = {id(family.coef): family.coef for family in self.formula.families}
-        return [coef.astype(self.formula.model.stored_dtype) for coef in own.values()]
+        coefs = {id(family.coef): family.coef for family in self.formula.families}
+        return [coef.astype(self.formula.model.stored_dtype) for coef in coefs.values()]
 
     @property
     def families(self) -> list[tuple[int, Family]]:
         """Return each family with the position of its block."""
-        own = list(dict.fromkeys(id(family.coef) for family in self.formula.families))
-        return [(own.index(id(family.coef)), family) for family in self.formula.families]
+        blocks = list(dict.fromkeys(id(family.coef) for family in self.formula.families))
+        return [(blocks.index(id(family.coef)), family) for family in self.formula.families]
 
     @property
     def reads(self) -> NDArray[np.int32]:
@@ -86,6 +89,16 @@ class FlatModel:
         return [(i, float(level), id_) for i, rule in self._level_rules for level, id_ in rule.numbers]
 
     @property
+    def links(self) -> list[str]:
+        """Return the names of the templates that make up the inverse link."""
+        loss = self.formula.model.loss
+        if loss.predicts is Predicts.ORDERED_CLASSES:
+            return ["logistic", "ordered_classes"]
+        if loss.predicts is not Predicts.CLASSES:
+            return ["limited", loss.link.name]
+        return ["softmax"] if loss.link.joint else ["limited", "logistic", "two_classes"]
+
+    @property
     def _level_rules(self) -> list[tuple[int, LevelRule]]:
         rules = ((i, column.rule) for i, column in enumerate(self.formula.columns))
         return [(i, rule) for i, rule in rules if isinstance(rule, LevelRule)]
@@ -108,7 +121,18 @@ def _flat_rule(rule: CellRule) -> tuple[list[int], list[float], Float64Array]:
             assert_never(unknown)
 
 
-def check_numbers(columns: Sequence[Column]) -> None:
+def filled(text: str, parts: Mapping[str, object]) -> str:
+    """Return a template with its parts, which are templates themselves; what stands for none of them stays.
+
+    >>> filled("a = @scale@; // @author", {"scale": 2})
+    'a = 2; // @author'
+    """
+    for _ in range(2):
+        text = re.sub(r"@([a-z_]+)@", lambda match: str(parts.get(match[1], match[0])), text)
+    return text
+
+
+def check_levels(columns: Sequence[Column]) -> None:
     """Refuse levels that no double equals."""
     for column in columns:
         for level in column.known_levels:

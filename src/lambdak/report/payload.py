@@ -89,13 +89,20 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
     engine, levels = engine_column(column), column.known_levels
     knots = engine["knots"]
     return engine | {
-        "levels": [f"({shown(level)})" if _is_special(level) else shown(level) for level in levels],
+        "levels": [_level_text(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "strength": strength,
         "spread": column.spread,
         "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
     }
+
+
+def _level_text(level: object) -> str:
+    """Return a level as a reader can tell it from others, in brackets where it is not a value of the table."""
+    if isinstance(level, str) and not level.strip():
+        return "(empty text)" if not level else repr(level)
+    return f"({shown(level)})" if _is_special(level) else shown(level)
 
 
 def _is_special(level: object) -> bool:

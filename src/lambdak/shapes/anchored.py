@@ -105,4 +105,5 @@ class Anchored(OneColumn):
     def words(self, names: Sequence[str], what: str) -> str:
         """Return where it adds nothing."""
         name = names[self.positions[0]]
-        return f"{name} adds nothing where it is {'missing' if self.cell is None else shown(self.cell)}"
+        cell = repr(self.cell) if isinstance(self.cell, str) else shown(self.cell)  # 'a' is no article, '' not nothing
+        return f"the column {name} adds nothing where it is {cell}"

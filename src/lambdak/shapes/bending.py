@@ -29,7 +29,7 @@ class _Bending(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its columns; none where it is about all columns of numbers."""
+        """The columns that the shape is about; none where these are all columns of numbers."""
         return self.columns
 
     def renamed(self, keys: Sequence[Key]) -> Self:

@@ -205,7 +205,7 @@ class OneColumn(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its column."""
+        """The column that the shape is about."""
         return (self.column,)
 
     def renamed(self, keys: Sequence[Key]) -> Self:

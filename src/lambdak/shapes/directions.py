@@ -41,7 +41,7 @@ class Direction(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its columns."""
+        """The columns that move along the direction."""
         return self.columns
 
     def most_knots(self) -> Mapping[Key, int]:

@@ -39,7 +39,7 @@ class MaxInfluence(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its column, or the columns of a group."""
+        """The column with the cap, or the columns of a group that share it."""
         return self.columns if isinstance(self.columns, tuple) else (self.columns,)
 
     def renamed(self, keys: Sequence[Key]) -> Self:

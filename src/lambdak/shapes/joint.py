@@ -38,7 +38,7 @@ class Joint(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its columns."""
+        """The columns that the shape is about."""
         return self.columns
 
     def renamed(self, keys: Sequence[Key]) -> Self:

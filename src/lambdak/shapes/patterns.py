@@ -41,7 +41,7 @@ class Patterned(Spread):
 
     @property
     def owners(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Its column."""
+        """The position of the column that is spread."""
         return (self.owner,)
 
     @property

@@ -19,8 +19,3 @@ _ALL: tuple[type[Shape], ...] = (
     Anchored, Complements, Substitutes, Interactions,
 )  # fmt: skip
 SHAPES = {shape.__name__: shape for shape in _ALL}
-
-
-def shape_of_kind(kind: str) -> type[Shape] | None:
-    """Return a shape whose claims have this kind; None if there is none."""
-    return next((shape for shape in SHAPES.values() if shape.kind == kind), None)

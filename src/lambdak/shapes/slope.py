@@ -64,7 +64,7 @@ class MaxSlope(Shape):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Its columns; none where it is about every column of numbers."""
+        """The columns whose slope is limited; none where these are all columns of numbers."""
         if isinstance(self.columns, tuple):
             return tuple(key for key, _ in self.columns)
         return () if self.columns is None else (self.columns,)  # type: ignore[return-value]

@@ -64,7 +64,7 @@ def signature(shape: type[Shape]) -> str:
     >>> signature(SHAPES["Rising"])
     'Rising(column, order=None)'
     """
-    parameters = inspect.signature(shape).parameters.values()
+    parameters = [own for own in inspect.signature(shape).parameters.values() if own.name != "chosen"]
     said = [str(own.replace(annotation=inspect.Parameter.empty)) for own in parameters]
     return f"{shape.__name__}({', '.join(said)})"
 
@@ -173,7 +173,9 @@ class _Reader:
         kind, token = self._tokens[self._place]
         if (kind, token) != ("mark", mark):
             got = repr(token) if token else "its end"
-            self._refuse(f"needs {mark!r} before {got}; names with marks such as commas stand in quotes")
+            shape = SHAPES.get(self._tokens[0][1])
+            form = f", as in {signature(shape)}" if shape and mark == "(" else ""
+            self._refuse(f"needs {mark!r} before {got}{form}; names with marks such as commas stand in quotes")
         self._place += 1
 
     def _next(self) -> tuple[str, str]:

@@ -101,7 +101,7 @@ class Steps(Spread):
 
     @property
     def owners(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Its column."""
+        """The position of the column that is spread."""
         return (self.owner,)
 
     @property
@@ -152,7 +152,7 @@ class Generated(Spread):
 
     @property
     def columns(self) -> list[Column]:
-        """Its columns."""
+        """The columns of the table that are spread together."""
         return [self.table[i] for i in self.places]
 
     @cached_property

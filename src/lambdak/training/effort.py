@@ -110,6 +110,13 @@ class Recipe:
         larger = replace(self, dim=2 * self.dim + 1, pilot_dim=9, row_steps=3 * self.row_steps // 2, larger=None)
         return replace(larger, knots=8, ease=(0.03, 0.3), pace=4)
 
+    def bent(self) -> Recipe:
+        """For some convex or concave columns beside others that are free: few knots and small steps.
+
+        What helps where all columns bend one way, large matrices and freedom, overfits here (``benchmarks/shapes.py``).
+        """
+        return replace(self, larger=None, knots=8, pace=0.5)
+
     def joint(self) -> Recipe:
         """For columns that work together: as if shaped, but with small matrices, since there are more of them."""
         return replace(self.shaped(), dim=self.dim)

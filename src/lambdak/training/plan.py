@@ -164,7 +164,7 @@ class Plan:
 
     @cached_property
     def _kept(self) -> list[Spread]:
-        """Those of columns that are neither dropped nor rewritten."""
+        """The spreads of columns that are neither dropped nor rewritten."""
         gone = {*self.dropped, *self._rewritten}
         return [own.without(gone) for own in self.spreads if not gone.issuperset(own.owners)]
 

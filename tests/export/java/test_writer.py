@@ -144,7 +144,7 @@ def test_a_class_may_belong_to_a_package(tmp_path):
 
 
 def test_names_that_are_no_classes_are_refused(tmp_path):
-    for name in ("9lives.java", "class.java", "a-b.java", "Model.txt", "String.java"):
+    for name in ("9lives.java", "class.java", "a-b.java", "Model.txt", "String.java", "Block0.java", "java.java"):
         with pytest.raises(ValueError, match=r"path must be the name of a class with \.java"):
             to_java(fitted("single"), tmp_path / name)
     with pytest.raises(ValueError, match="package must be names joined by dots"):

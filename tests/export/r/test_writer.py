@@ -8,6 +8,7 @@ from export_cases import disguised, errors, random_rows
 from exported_r import READ, data_of, opened, run
 from fitted_models import X, almost_equal_quantiles, changed, fitted, with_columns
 
+from lambdak import SpectralRegressor
 from lambdak.eigen.packing import padded_size
 from lambdak.export.r import to_r
 from lambdak.table.category_column import Category
@@ -17,6 +18,12 @@ SETUP = """
 source("model.R")
 row <- data.frame(income = 3, age = 40, region = "north", kind = "a", stringsAsFactors = FALSE)
 with <- function(...) { new <- list(...); own <- row; own[names(new)] <- new; own }
+lists <- function(...) {
+  new <- list(...)
+  own <- row[c(1, 1), ]
+  for (name in names(new)) own[[name]] <- new[[name]]
+  own
+}
 said <- function(call) cat(tryCatch(paste(sprintf("%a", eval(call)), collapse = " "), error = conditionMessage), "\\n")
 """
 
@@ -62,6 +69,10 @@ REFUSED = {
     "model$predict(row, c(1, 2))": "offset must be a finite number, or one for each of the 1 rows",
     "model$predict(row, NA_real_)": "offset must be a finite number",
     "model$explain(row, 2)": "output must be from 1 to 1",
+    'model$predict(lists(region = list("north", 3)))': "must hold texts, as in training; got 3 in row 2",
+    'model$predict(lists(kind = list("a", c("a", "b"))))': "must have one value in a cell; got 2 in row 2",
+    "model$predict(lists(age = matrix(1:4, 2L)))": 'column "age" must have one cell for each row; got 2 columns',
+    'model$predict(with(age = structure(40, class = "integer64")))': 'column "age" holds integers of 64 bits',
 }
 SAME = {
     "model$predict(cbind(row, more = 1))": "model$predict(row)",
@@ -73,6 +84,8 @@ SAME = {
     "model$predict(with(age = NA_character_))": "model$predict(with(age = NA))",
     'model$predict(with(region = "never"))': 'model$predict(with(region = "seen"))',
     "model$predict(rbind(row, row), c(1, 2))[1]": "model$predict(row, 1)",
+    "model$predict(lists(age = list(40, character(0))))": "model$predict(lists(age = c(40, NA)))",
+    "model$predict(lists(age = scale(c(40, 50))))": "model$predict(lists(age = as.numeric(scale(c(40, 50)))))",
     "length(model$predict(row[0, ]))": "0L + 0",
 }
 
@@ -92,12 +105,13 @@ def test_the_label_is_that_of_the_estimator(kind, tmp_path):
     program = READ + f'cat(as.character(model$classify({data_of(X[:40])})), sep = "\\n")\n'
     wanted = [f"{own:g}" if isinstance(own, float) else str(own) for own in model.predict(X[:40]).tolist()]
     assert run(tmp_path, program).splitlines() == wanted
+    assert run(tmp_path, READ + f"cat(length(model$classify(({data_of(X[:2])})[0, ])))") == "0"
 
 
 def test_names_that_are_none_in_r_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"path must end in \.R"):
         to_r(fitted("single"), tmp_path / "model.txt")
-    for name in ("9lives", "if", "a-b", "_x"):
+    for name in ("9lives", "if", "a-b", "_x", "NA_real_"):
         with pytest.raises(ValueError, match="name must be a plain name of R"):
             to_r(fitted("single"), tmp_path / "model.R", name=name)
     zero = np.zeros((1, 2, padded_size(5)))
@@ -110,6 +124,13 @@ def test_names_that_are_none_in_r_are_refused(tmp_path):
 def test_sourcing_leaves_one_name_behind(tmp_path):
     fitted("single").export(tmp_path / "model.R", name="price")
     assert run(tmp_path, 'source("model.R"); cat(ls())') == "price"
+
+
+def test_nothing_in_a_name_is_read_as_a_part_of_the_template(tmp_path):
+    table = X[["income", "region"]].rename(columns={"income": "@functions@", "region": "@name@"})
+    model = SpectralRegressor(effort="fast", max_iter=2, random_state=0).fit(table, X["age"].fillna(0))
+    to_r(model, tmp_path / "model.R")
+    assert run(tmp_path, 'source("model.R"); cat(model$columns)') == "@functions@ @name@"
 
 
 def test_influences_are_nan_where_the_eigenvalue_is_repeated(tmp_path):

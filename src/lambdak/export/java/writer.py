@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.atomic import write_texts
-from lambdak.export.flat import FlatModel, check_numbers
+from lambdak.export.flat import FlatModel, check_levels, filled
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
@@ -26,14 +26,14 @@ from lambdak.table.visible import visible
 
 _BYTES = 45_000  # of a string: 60,000 signs in base64, where a class file holds 65,535 (JVM specification, 4.4.7)
 _STRINGS = 2_000  # of one array: each takes some 7 bytes of an initialiser, which holds 65,535 (4.7.3)
-# Words of Java, and names that the class uses itself.
+# Words of Java, and names that the class uses itself; Block0, Block1, ... are matrices.
 _TAKEN = """
     abstract assert boolean break byte case catch char class const continue default do double else enum extends
     final finally float for goto if implements import instanceof int interface long native new package private
     protected public return short static strictfp super switch synchronized this throw throws transient try void
     volatile while true false null _ var record yield sealed permits Object String Double Integer Long Number
     Boolean Character CharSequence Math List Map HashMap Arrays ArrayList Collections Base64 ByteBuffer
-    ByteOrder BigDecimal BigInteger IllegalArgumentException Data Eigen Column Entries Override
+    ByteOrder BigDecimal BigInteger IllegalArgumentException Data Eigen Column Entries Override java
 """
 
 
@@ -60,10 +60,10 @@ def to_java(model: Any, path: str | os.PathLike[str], *, explain: bool = False, 
     """
     target = Path(path)
     name = target.stem
-    if target.suffix != ".java" or not _is_name(name):
+    if target.suffix != ".java" or not _is_name(name) or re.fullmatch(r"Block\d+(_\d+)?", name):
         raise ValueError(
             f"path must be the name of a class with .java, such as 'Price.java'; got {os.fspath(path)!r}: letters, "
-            "digits and underscores, no digit first, and no word of Java"
+            "digits and underscores, no digit first, and no word of Java or of the class itself"
         )
     if package is not None and not (isinstance(package, str) and all(map(_is_name, package.split(".")))):
         raise ValueError(f"package must be names joined by dots, such as 'com.bank.scores'; got {package!r}")
@@ -77,7 +77,7 @@ def _is_name(text: str) -> bool:
 def _source(flat: FlatModel, name: str, explain: bool, package: str | None) -> str:
     """Return the text of the class."""
     formula, model = flat.formula, flat.formula.model
-    check_numbers(formula.columns)
+    check_levels(formula.columns)
     data, blocks = _small(flat), [f"Block{i}" for i in range(len(flat.blocks))]
     single = model.stored_dtype.itemsize == 4
     large = {own: _strings(coef) for own, coef in zip(blocks, flat.blocks, strict=True)}
@@ -103,32 +103,18 @@ def _source(flat: FlatModel, name: str, explain: bool, package: str | None) -> s
         "blocks": ", ".join(f"{'floats' if single else 'doubles'}({own}.all())" for own in blocks),
         "data": "\n".join(f"    static final String[] {own} = {_array(strings)};" for own, strings in data.items()),
         "more_data": "".join(_holder(own, strings) for own, strings in large.items()),
-        "link": "".join(map(_template, _links(formula))),
+        "link": "".join(_template(f"links/{link}") for link in flat.links),
         "eigen": _template("eigen"),
         "explain": _template("explain") if explain else "",
         "offset_api": _template("api_offset") if formula.takes_offset else "",
         "class_api": _template(_label(formula)) if formula.labels else "",
         "explain_api": _template("api_explain") if explain else "",
     }
-    return _filled(_filled(_template("Model"), parts), parts)  # templates in it have parts, too
-
-
-def _filled(text: str, parts: dict[str, object]) -> str:
-    return re.sub(r"@([a-z_]+)@", lambda found: str(parts.get(found[1], found[0])), text)
+    return filled(_template("Model"), parts)
 
 
 def _template(name: str) -> str:
     return files("lambdak.export.java").joinpath(f"{name}.java").read_text(encoding="utf-8")
-
-
-def _links(formula: Formula) -> list[str]:
-    """Return the templates of the inverse link."""
-    loss = formula.model.loss
-    if loss.predicts is Predicts.ORDERED_CLASSES:
-        return ["links/logistic", "links/ordered_classes"]
-    if loss.predicts is not Predicts.CLASSES:
-        return ["links/limited", f"links/{loss.link.name}"]
-    return ["links/softmax"] if loss.link.joint else ["links/limited", "links/logistic", "links/two_classes"]
 
 
 def _end(end: float) -> str:

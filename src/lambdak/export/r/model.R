@@ -96,7 +96,7 @@
   }
 
   numbers_of <- function(own, cells) {
-    if (is.list(cells)) cells <- unlisted(cells)
+    if (is.list(cells)) cells <- unlist(cells)
     if (all(is.na(cells))) return(rep(NA_real_, length(cells)))
     if (!is.numeric(cells) && !is.logical(cells)) {
       row <- which(!is.na(cells))[1L]
@@ -110,15 +110,13 @@
     cells
   }
 
-  unlisted <- function(cells) unlist(lapply(cells, function(cell) if (is.null(cell)) NA else cell))
-
   # Design columns of levels, -1 for none.
-  ids_of <- function(own, cells) {
+  ids_of <- function(own, cells, rows = seq_along(cells)) {
     if (is.list(cells)) {
       text <- vapply(cells, function(cell) is.character(cell) || is.factor(cell), NA)
       found <- integer(length(cells))
-      found[text] <- ids_of(own, vapply(cells[text], as.character, ""))
-      found[!text] <- ids_of(own, as.numeric(unlisted(cells[!text])))
+      found[text] <- ids_of(own, vapply(cells[text], as.character, ""), rows[text])
+      found[!text] <- ids_of(own, as.numeric(unlist(cells[!text])), rows[!text])
       return(found)
     }
     if (is.factor(cells)) cells <- as.character(cells)
@@ -126,8 +124,8 @@
     text <- is.character(cells)
     if (!all(gap) && !(if (text) own$takes_text else (is.numeric(cells) || is.logical(cells)) && own$takes_numbers)) {
       wanted <- if (!own$takes_text) "numbers" else if (own$takes_numbers) "texts or numbers" else "texts"
-      row <- which(!gap)[1L]
-      refuse(own, paste("must hold", paste0(wanted, ", as in training")), cells[row], row, "convert it first")
+      at <- which(!gap)[1L]
+      refuse(own, paste0("must hold ", wanted, ", as in training"), cells[at], rows[at], "convert it first")
     }
     found <- if (text) own$text_ids[match(enc2utf8(cells), own$texts)] else own$level_ids[match(as.numeric(cells), own$levels)]
     found[is.na(found)] <- own$unseen
@@ -167,7 +165,22 @@
     if (anyNA(at)) {
       stop("data must have the columns of training; missing: ", paste(shown(COLUMNS[is.na(at)]), collapse = ", "), call. = FALSE)
     }
-    lapply(at, function(i) data[[i]])
+    Map(function(name, i) checked(name, data[[i]]), COLUMNS, at)
+  }
+
+  # A column as a vector, or as a list with one value for each row, in which NA is missing.
+  checked <- function(name, cells) {
+    refused <- function(...) stop("column ", shown(name), " ", ..., call. = FALSE)
+    if (is.matrix(cells) && ncol(cells) == 1L) cells <- cells[, 1L] # as scale() returns it
+    if (length(dim(cells)) > 1L) refused("must have one cell for each row; got ", ncol(cells), " columns: take one of them")
+    if (inherits(cells, "integer64") && !isNamespaceLoaded("bit64")) {
+      refused("holds integers of 64 bits, which base R misreads: call loadNamespace(\"bit64\") first")
+    }
+    if (!is.list(cells)) return(cells)
+    many <- which(lengths(cells) > 1L)
+    if (length(many)) refused("must have one value in a cell; got ", lengths(cells)[many[1L]], " in row ", many[1L])
+    cells[lengths(cells) == 0L] <- NA
+    cells
   }
 
   entries <- function(cells) Map(entries_of, ALL, cells)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.atomic import write_texts
-from lambdak.export.flat import FlatModel, check_numbers
+from lambdak.export.flat import FlatModel, check_levels, filled
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
 from lambdak.losses.links import EXPONENT_LIMIT
@@ -24,7 +24,10 @@ from lambdak.table.rows import LARGEST_NUMBER
 from lambdak.table.visible import visible
 
 _DIGITS = 4_000  # of a line: R takes longer ones, but editors do not
-_TAKEN = "if else repeat while function for next break TRUE FALSE NULL Inf NaN NA"
+_TAKEN = """
+    if else repeat while function for next break TRUE FALSE NULL Inf NaN NA
+    NA_integer_ NA_real_ NA_character_ NA_complex_
+"""
 
 
 def to_r(model: Any, path: str | os.PathLike[str], *, explain: bool = False, name: str | None = None) -> None:
@@ -104,15 +107,15 @@ def _source(flat: FlatModel, name: str, file: str, explain: bool) -> str:
         "number_levels": _digits(np.array([number for _, number, _ in numbers], np.float64)),
         "number_owners": _digits(np.array([i for i, _, _ in numbers], np.int32)),
         "number_ids": _digits(np.array([id_ for _, _, id_ in numbers], np.int32)),
-        "link": "".join(map(_template, [*_links(formula), *(["explain"] if explain else [])])),
+        "link": "".join(map(_template, [*flat.links, *(["explain"] if explain else [])])),
         "functions": _functions(formula, explain),
     }
-    return _filled(_filled(_template("model"), parts), parts)  # templates in it have parts, too
+    return filled(_template("model"), parts)
 
 
 def _check(formula: Formula) -> None:
     """Refuse texts that R cannot hold, and numbers that it would round."""
-    check_numbers(formula.columns)
+    check_levels(formula.columns)
     named = [(f"column {column.name!r}", column.name) for column in formula.columns]
     named += [
         (f"a level of column {column.name!r}", level)
@@ -126,22 +129,8 @@ def _check(formula: Formula) -> None:
             raise ValueError(f"{what} has a sign that text in R cannot hold; got {text!r}: rename it before the fit")
 
 
-def _filled(text: str, parts: dict[str, object]) -> str:
-    return re.sub(r"@([a-z_]+)@", lambda found: str(parts.get(found[1], found[0])), text)
-
-
 def _template(name: str) -> str:
     return files("lambdak.export.r").joinpath(f"{name}.R").read_text(encoding="utf-8")
-
-
-def _links(formula: Formula) -> list[str]:
-    """Return the templates of the inverse link."""
-    loss = formula.model.loss
-    if loss.predicts is Predicts.ORDERED_CLASSES:
-        return ["logistic", "ordered_classes"]
-    if loss.predicts is not Predicts.CLASSES:
-        return ["limited", loss.link.name]
-    return ["softmax"] if loss.link.joint else ["limited", "logistic", "two_classes"]
 
 
 def _more_functions(formula: Formula, name: str, explain: bool) -> str:
@@ -161,13 +150,9 @@ def _functions(formula: Formula, explain: bool) -> str:
     ]
     if formula.labels:
         ordered = formula.model.loss.predicts is Predicts.ORDERED_CLASSES
-        first = (
-            "rowSums(t(apply(raw_of({0}) >= 0, 1L, cumsum)) == 0) + 1L"
-            if formula.n_outputs > 1
-            else "2L - (raw_of({0})[, 1L] >= 0)"
-        )
-        chosen = first if ordered else 'max.col(inverse_link(raw_of({0})), "first")'
-        listed.append(f"classify = function({given}) LABELS[{chosen.format(passed)}]")
+        large = "cbind(raw_of({0}) >= 0, 1)" if ordered else "inverse_link(raw_of({0}))"
+        chosen = f'max.col({large.format(passed)}, "first")'
+        listed.append(f"classify = function({given}) LABELS[{chosen}]")
     if explain:
         listed.append("explain = influences")
     listed += ["columns = COLUMNS", "results = RESULTS", "labels = LABELS", "guarantees = GUARANTEES"]
@@ -206,9 +191,9 @@ def _texts(texts: Iterable[str]) -> str:
 
 
 def comment(text: str) -> str:
-    r"""Text on one line of ASCII.
+    r"""Text on one line of ASCII, without the @ that marks the parts of a template.
 
-    >>> print(comment("é\nstop()"))
-    \xe9\nstop()
+    >>> print(comment("é\nstop() @scale@"))
+    \xe9\nstop() \x40scale\x40
     """
-    return visible(text).encode("ascii", "backslashreplace").decode("ascii")
+    return visible(text).encode("ascii", "backslashreplace").decode("ascii").replace("@", r"\x40")

@@ -157,8 +157,8 @@ def _with_ranges(model: Model, rows: Rows) -> Likeness:
     if not numbers:
         return Likeness(None, "The model keeps no ranges of numbers to compare these rows with.")
     same = [_same_range(column, SeenCells(read(i), rows.weight)) for i, column in numbers]
-    what = f"of {sum(same)} of {len(same)} columns of numbers"
-    words = f"The smallest, middle and largest number {what} are those that the model keeps of its training rows."
+    what = f"In {sum(same)} of {len(same)} columns of numbers"
+    words = f"{what} the smallest, middle and largest number equal those of the training rows, which the model keeps."
     return Likeness(all(same), words)
 
 

@@ -11,6 +11,7 @@ from lambdak.report.amounts import count, number, share
 from lambdak.report.document import Block, Bullets, Heading, Mark, Paragraph, Section, Table, shortened
 from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import FEWEST_ROWS, WeakSegment
+from lambdak.report.sections.method import beyond_training
 from lambdak.table.cells import Cells
 from lambdak.table.matching import column_reader
 
@@ -44,10 +45,7 @@ def dossier(findings: Findings) -> Section:
 
 def _beyond(findings: Findings) -> Iterator[str]:
     columns = findings.model.encoder.columns
-    if any(column.is_number and column.bounded for column in columns):
-        yield "A number beyond the training range counts as the nearest end of it: the model does not extrapolate."
-    if any(not column.bounded for column in columns):
-        yield "Numbers beyond the training range follow a straight line; bounds hold within the training range only."
+    yield from beyond_training(columns)
     if any(not column.is_number for column in columns):
         yield "A level that training did not see counts as the pooled level, if levels were pooled, else as an average."
     if any(column.missing < 0 for column in columns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lambdak.model.readout import readouts
 from lambdak.report.amounts import count, number, plural
 from lambdak.report.document import Block, Bullets, Fold, Heading, Paragraph, Section, Table, shortened
 from lambdak.report.findings import Findings
+from lambdak.table.column_contract import Column
 
 _PREDICTS = {
     Predicts.NUMBERS: "a number for each row",
@@ -63,21 +65,30 @@ def _members(model: Model) -> str:
 
 
 def _properties(model: Model) -> tuple[str, ...]:
-    straight = any(not column.bounded for column in model.encoder.columns)
-    beyond = (
-        "A column of numbers continues straight beyond its training range."
-        if straight
-        else "A column of numbers has the same effect beyond its training range as at its nearest end."
-    )
     return (
         "A column of numbers acts through a curve of straight pieces between knots; a category has one matrix for each "
         "level, and missing cells have their own, if there were any in training.",
-        beyond,
+        *beyond_training(model.encoder.columns),
         _LINKS[model.loss.link.name],
         "Constraints on columns are built into the matrices: they hold for every possible row, not only on average "
         "or on the rows that were tried. The section on guarantees has the proofs.",
         "The fitted model is a fixed formula: the same row always has the same prediction.",
     )
+
+
+def beyond_training(columns: Sequence[Column]) -> list[str]:
+    """Return what numbers beyond their training range do: some columns stay flat there, others continue straight."""
+    numbers = [column for column in columns if column.is_number]
+    flat, straight = (
+        "A number beyond the training range counts as the nearest end of it: the model does not extrapolate.",
+        "A column of numbers continues straight beyond its training range; bounds hold within the training range only.",
+    )
+    names = ", ".join(repr(column.name) for column in numbers if not column.bounded)
+    if not names:
+        return [flat] if numbers else []
+    if not any(column.bounded for column in numbers):
+        return [straight]
+    return [f"{names}: {straight}", f"All other columns of numbers: {flat}"]
 
 
 def _formula(model: Model) -> str:
@@ -98,14 +109,22 @@ def _parts(model: Model) -> Table:
         ("Loss that was minimised", model.loss.name),
         ("Members", count(len(model.weights))),
         ("Matrix size", f"{model.dim} × {model.dim}"),
-        ("Columns of numbers", count(len(knots)) + (f", with {min(knots)} to {max(knots)} knots" if knots else "")),
-        ("Categories", count(len(levels)) + (f", with {min(levels)} to {max(levels)} levels" if levels else "")),
+        ("Columns of numbers", count(len(knots)) + _with(knots, "knot")),
+        ("Categories", count(len(levels)) + _with(levels, "level")),
         ("Matrices of each member", count(model.encoder.n_design + len(model.outputs.levels))),
         ("Numbers stored", f"{count(model.matrices.size)}, in {model.stored_dtype.name}"),
         ("Raw scores of a row", f"{plural(len(model.output_names), 'raw score')}, in units of {model.loss.link.units}"),
         ("Scale of an eigenvalue", number(float(model.scale))),
     ]
     return Table("Parts of the model", ("Part", "Value"), tuple(rows), left=(0, 1))
+
+
+def _with(counts: Sequence[int], noun: str) -> str:
+    """Return how many knots or levels columns have, such as ", with 2 to 8 knots"."""
+    if not counts:
+        return ""
+    few, many = min(counts), max(counts)
+    return f", with {plural(many, noun)}" if few == many else f", with {few} to {plural(many, noun)}"
 
 
 _MEANINGS = {
@@ -130,6 +149,7 @@ _MEANINGS = {
     "max_iter": "epochs",
     "early_stopping": "whether training stops when it no longer improves",
     "validation_fraction": "share of rows on which a member is validated",
+    "scoring": "what early stopping watches",
     "n_iter_no_change": "epochs without progress before stopping",
     "tol": "least progress that counts",
     "balance": "whether predictions add up to the targets of the training rows",
