@@ -49,8 +49,10 @@ CONSTRAINTS = {
 }
 EXPORTS = {
     "c": ("plot_c", ".c"),
+    "java": ("plot_java", ".java"),
     "js": ("plot_javascript", ".mjs"),
     "onnx": ("plot_onnx", ".onnx"),
+    "r": ("plot_r", ".R"),
     "sql": ("plot_sql", "to_sql("),
     "table": ("plot_factor_tables", ".csv"),
 }
@@ -61,7 +63,7 @@ NEEDED = {
     "plot_pipeline": ("skops",),
     "plot_save_and_sign": ("cryptography",),
 }
-PROGRAMS = {"plot_c": "cc", "plot_javascript": "node"}
+PROGRAMS = {"plot_c": "cc", "plot_java": "javac", "plot_javascript": "node", "plot_r": "Rscript"}
 LISTED = {
     "ordered categories": ("plot_ordered", "order=grades"),
     "offset": ("plot_counts", "offset=np.log("),

@@ -199,7 +199,7 @@ def test_what_a_script_needs_is_said_in_its_first_lines(name):
     words = (ast.get_docstring(ast.parse(SCRIPTS[name].read_text())) or "").lower()
     needed = imported(SCRIPTS[name]) - {"distributed"} | set(NEEDED.get(name, ())) | {PROGRAMS.get(name, "")} - {""}
     aliases = {"cryptography": "lambdak[sign]", "skops": "lambdak[pipeline]", "datasketches": "lambdak[dask]"}
-    assert [package for package in needed if aliases.get(package, package) not in words] == []
+    assert [package for package in needed if aliases.get(package, package).lower() not in words] == []
     assert bool(needed) <= ("need" in words)
 
 

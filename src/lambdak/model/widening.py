@@ -24,10 +24,10 @@ from lambdak.pencil.statements import Statements
 from lambdak.shapes.anchored import Anchored
 from lambdak.shapes.patterns import Patterned, all_spreads, pattern
 from lambdak.shapes.spreads import Generated, Spread, Steps, dense
+from lambdak.table.cell_rules import LineRule
 from lambdak.table.column_contract import Column
 from lambdak.table.curve_column import level_column
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.linear_column import Linear
 
 _MOST_REPAIRS = 20  # of rounding that repairs of other promises leave: each is far smaller than the one before
 _MOST_ROUNDS = 80  # of doubling: from the last place to beyond the first one
@@ -100,7 +100,7 @@ def anchor_(coef: Float64Array, columns: Sequence[Column], promises: Promises) -
     for own in promises.of(Anchored):
         column = columns[own.positions[0]]
         cells = [j for j, factor in own.at(column).items() if factor]
-        if cells and not isinstance(column, Linear):
+        if cells and not isinstance(column.rule, LineRule):
             base = coef[:, cells].copy()
             coef[:, column.start : column.stop] -= base
             coef[:, :1] += base

@@ -13,9 +13,8 @@ import numpy as np
 from lambdak.pencil.statements import Combination
 from lambdak.shapes.contract import Key, OneColumn, Shape
 from lambdak.table.category_levels import OTHER, shown
+from lambdak.table.cell_rules import KnotRule, LineRule
 from lambdak.table.column_contract import Column
-from lambdak.table.curve_column import Curve
-from lambdak.table.linear_column import Linear
 
 
 @final
@@ -61,7 +60,7 @@ class Anchored(OneColumn):
             raise ValueError(
                 f"{self!r} needs missing cells, but {column.name!r} had none in training: name another cell"
             )
-        if isinstance(column, Linear) and self.cell is None:
+        if isinstance(column.rule, LineRule) and self.cell is None:
             raise ValueError(
                 f"{self!r} needs knots, but {column.name!r} is a straight line: name a number, or set n_knots"
             )
@@ -89,9 +88,10 @@ class Anchored(OneColumn):
         if not column.is_number:
             return {column.start + column.known_levels.index(self.cell): Fraction(1)}
         x = Fraction(self.number or 0.0)
-        if isinstance(column, Linear):
-            return {column.start: (x - Fraction(column.center)) / Fraction(column.scale)}
-        knots = [Fraction(knot) for knot in column.nodes().tolist()] if isinstance(column, Curve) else []
+        rule = column.rule
+        if isinstance(rule, LineRule):
+            return {column.start: (x - Fraction(rule.center)) / Fraction(rule.scale)}
+        knots = [Fraction(knot) for knot in rule.knots.tolist()] if isinstance(rule, KnotRule) else []
         if x in knots:
             return {column.start + knots.index(x): Fraction(1)}
         raise ValueError(f"{self!r} needs a knot at {self.cell!r}, but {column.name!r} has none there")

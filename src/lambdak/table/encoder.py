@@ -174,6 +174,15 @@ class TableEncoder:
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns, from_names=True)
 
+    def centered(self, numbers: Mapping[int, float]) -> TableEncoder:
+        """Return the encoder with linear columns, by position, that are zero at these numbers."""
+        columns = list(self.columns)
+        for i, number in numbers.items():
+            column = columns[i]
+            if isinstance(column, Linear):
+                columns[i] = replace(column, center=number)
+        return replace(self, columns=tuple(columns))
+
     def nameless(self) -> TableEncoder:
         """Encoder as if the training table had been an array, whose columns are read by position."""
         return replace(self.renamed(position_names(self.n_features)), from_names=False)

@@ -15,7 +15,7 @@ from itertools import combinations
 
 import torch
 from lambdak.shapes import MaxSlope, Shape
-from lambdak.table.linear_column import Linear
+from lambdak.table.column_contract import Column
 from lambdak.torch.autograd import spectral_norm
 from lambdak.torch.generalized import GeneralizedSpectralNeuron
 from lambdak.torch.implied import following
@@ -118,7 +118,7 @@ class Composed:
         return torch.ones(2, len(pairs), dtype=torch.bool) if signs is None else signs.all(2)
 
 
-def _directions(shape: Shape, columns: Sequence[Linear]) -> list[dict[int, float]]:
+def _directions(shape: Shape, columns: Sequence[Column]) -> list[dict[int, float]]:
     """Return the directions of the inputs that a shape speaks of; none, if it bends or is about pairs."""
     if shape.end or shape.joint:
         return []

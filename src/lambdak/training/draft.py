@@ -26,7 +26,6 @@ from lambdak.shapes.requested import (
     straight_columns,
 )
 from lambdak.table.encoder import TableEncoder
-from lambdak.table.linear_column import Linear
 from lambdak.table.rows import rows_shown
 from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
 from lambdak.training.limits import LARGEST_LOG, check_log_mean, check_spread, within_reach
@@ -292,15 +291,10 @@ def _warn_of_targets_outside(rows: TrainingRows, promises: Promises, loss: Loss)
 
 def _with_lines_through_anchors(encoder: TableEncoder, promises: Promises) -> TableEncoder:
     """The encoder with linear columns that are zero where they add nothing."""
-    columns = list(encoder.columns)
-    for own in promises.of(Anchored):
-        (i,) = own.positions
-        column = columns[i]
-        if isinstance(column, Linear):
-            if encoder.from_sparse and own.number:
-                raise ValueError(f"{own.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
-            columns[i] = replace(column, center=own.number)
-    return replace(encoder, columns=tuple(columns))
+    anchors: list[Anchored] = promises.of(Anchored)
+    if encoder.from_sparse and (wrong := next((own for own in anchors if own.number), None)):
+        raise ValueError(f"{wrong.named(encoder.feature_names)!r} must name the cell 0, because X is sparse")
+    return encoder.centered({own.positions[0]: own.number for own in anchors if own.number is not None})
 
 
 def encoder_template(settings: FitSettings, rows: int, columns: int) -> TableEncoder:
