@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SpectralOrdinalClassifier,
         SpectralQuantileRegressor,
         SpectralRegressor,
+        SpectralSurvival,
         compare_report,
         from_json,
         load,
@@ -45,6 +46,7 @@ __all__ = [
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
+    "SpectralSurvival",
     "StrayTextWarning",
     "compare_report",
     "diagonal_indices",
@@ -72,7 +74,7 @@ _NAMES = {
     "eigen.packing": "diagonal_indices sym unsym",
     "eigen.runtime": "get_num_threads set_num_threads show_config",
     "estimators": "DateExpander SpectralClassifier SpectralOrdinalClassifier SpectralQuantileRegressor "
-    "SpectralRegressor compare_report from_json load save",
+    "SpectralRegressor SpectralSurvival compare_report from_json load save",
     "pencil": "Pencil",
     "table.doubtful_columns": "IdentifierWarning StrayTextWarning",
 }

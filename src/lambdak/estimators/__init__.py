@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
+from lambdak.estimators.survival import SpectralSurvival
 
 if TYPE_CHECKING:
     from lambdak.estimators.dates import DateExpander
@@ -24,6 +25,7 @@ __all__ = [
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
+    "SpectralSurvival",
     "compare_report",
     "from_json",
     "load",

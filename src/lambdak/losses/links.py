@@ -82,7 +82,7 @@ class Link:
 
     @property
     def free(self) -> Link:
-        """The link without a range, one of this module: IDENTITY, LOG, LOGIT, SOFTMAX."""
+        """The link without a range, one of this module: IDENTITY, LOG, LOGIT, CLOGLOG, SOFTMAX."""
         return _FREE[self.name]
 
     @property
@@ -114,6 +114,11 @@ def _limited_exp(scores: Scores) -> Scores:
     return np.asarray(np.exp(np.minimum(scores, EXPONENT_LIMIT)))
 
 
+def _of_hazard(scores: Scores) -> Scores:
+    """1 − exp(−eʳ): the probability of an event when the logarithm of its cumulative hazard is r."""
+    return np.asarray(-np.expm1(-_limited_exp(scores)))
+
+
 # exp and the logistic function of NumPy and SciPy err by a few units in the last place, and sums over some classes by a
 # few more; before a softmax, differences of raw scores are rounded too.
 IDENTITY = Link("identity", "the target", "", np.array)
@@ -121,7 +126,10 @@ LOG = Link(
     "log", "the logarithm of the prediction", " (logarithm)", _limited_exp, rounding=64 * _EPS, most=EXPONENT_LIMIT
 )
 LOGIT = Link("logit", "log-odds", " (log-odds)", expit, rounding=64 * _EPS)
+CLOGLOG = Link(
+    "cloglog", "the logarithm of the cumulative hazard", " (log cumulative hazard)", _of_hazard, rounding=64 * _EPS
+)
 SOFTMAX = Link(
     "softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True, 4096 * _EPS
 )
-_FREE = {link.name: link for link in (IDENTITY, LOG, LOGIT, SOFTMAX)}
+_FREE = {link.name: link for link in (IDENTITY, LOG, LOGIT, CLOGLOG, SOFTMAX)}

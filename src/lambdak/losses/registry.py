@@ -8,6 +8,7 @@ from lambdak.losses.class_losses import BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Loss, Predicts
 from lambdak.losses.identity_link import AbsoluteError, Huber, Pinball, Quantile, SquaredError
 from lambdak.losses.log_link import Gamma, Poisson, Tweedie
+from lambdak.losses.survival import Survival
 
 REGISTRY: tuple[type[Loss], ...] = (
     SquaredError,
@@ -21,6 +22,7 @@ REGISTRY: tuple[type[Loss], ...] = (
     BinaryLog,
     SoftmaxLog,
     Ordinal,
+    Survival,
 )
 
 
