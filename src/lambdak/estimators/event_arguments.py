@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -42,13 +42,17 @@ def observed(X: Any, y: Any, given: Mapping[str, Any], suffix: str = "") -> Obse
         return Observed(X, event_lines(np.ones(len(values["time"]), bool), values["time"], values.get("entry"), name))
     if beside == {"lower", "upper"}:
         return Observed(X, interval_lines(values["lower"], values["upper"], values.get("entry"), name))
-    got = f"got {', '.join(sorted(beside))} alone" if beside else f"requires {name} to be passed, but the target {name} is None"
+    got = (
+        f"got {', '.join(sorted(beside))} alone"
+        if beside
+        else f"requires {name} to be passed, but the target {name} is None"
+    )
     raise ValueError(f"{name} must say when events were; {got}: {_SPELLINGS}")
 
 
-def without_named(X: Any, names: set[str]) -> Any:
+def without_columns(X: Any, names: Collection[str]) -> Any:
     """Return the table without these columns, where it has them."""
-    return _dropped(X, names.intersection(_columns(X)))
+    return _dropped(X, set(names).intersection(_columns(X))) if names else X
 
 
 def _pair(y: Any, name: str) -> tuple[Any, Any]:

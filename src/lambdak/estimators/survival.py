@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from lambdak._checks import check_per_row, check_weight
 from lambdak._types import Float64Array, PathLike
 from lambdak.estimators.base import SpectralEstimator
-from lambdak.estimators.event_arguments import observed
+from lambdak.estimators.event_arguments import observed, without_columns
 from lambdak.estimators.fit_arguments import is_elsewhere, opened
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.settings import with_parameters_of
@@ -52,6 +52,8 @@ class SpectralSurvival(SpectralEstimator):
     >>> bool((np.diff(curves, axis=1) <= 0).all())
     True
     """
+
+    _outcomes: frozenset[str] = frozenset()  # columns of the training table that say what was observed
 
     def __init__(
         self,
@@ -128,7 +130,9 @@ class SpectralSurvival(SpectralEstimator):
         if given_together(X_val, y_val):
             names = {key: value for key, value in named.items() if isinstance(value, str) and key == "entry"}
             rows = replace(rows, validation=_rows(X_val, y_val, sample_weight_val, names, "_val"))
-        return self._fit(rows, loss, checkpoint=open_checkpoint(checkpoint, checkpoint_every))
+        self._fit(rows, loss, checkpoint=open_checkpoint(checkpoint, checkpoint_every))
+        self._outcomes = frozenset(value for value in named.values() if isinstance(value, str))
+        return self
 
     def _loss(self) -> Survival:
         knots = self.n_time_knots
@@ -136,6 +140,9 @@ class SpectralSurvival(SpectralEstimator):
         if not automatic and (isinstance(knots, bool | str) or not isinstance(knots, int | np.integer) or knots < 2):
             raise ValueError(f'n_time_knots must be an int >= 2 or "auto"; got {knots!r}')
         return Survival(self.link, knots=0 if isinstance(knots, str) else int(knots))
+
+    def _read(self, X: Any) -> Any:
+        return super()._read(without_columns(X, self._outcomes))
 
     # ---- predictions ------------------------------------------------------------------------------------------
 
@@ -179,7 +186,9 @@ class SpectralSurvival(SpectralEstimator):
             return curves.hazard(self.event_times_ if times is None else times, conditional_after)
         return _functions(curves, "hazard", conditional_after)
 
-    def predict_quantile(self, X: Any, probability: float = 0.5, conditional_after: ArrayLike | None = None) -> Float64Array:
+    def predict_quantile(
+        self, X: Any, probability: float = 0.5, conditional_after: ArrayLike | None = None
+    ) -> Float64Array:
         """The times (rows,) by which an event has this probability: 0.5 is median survival."""
         return self.curves(X).quantile(probability, conditional_after)
 

@@ -32,7 +32,7 @@ class Hazard(ABC):
 
     @abstractmethod
     def log_slope(self, raw: FloatArray) -> FloatArray:
-        """log Λ′(r)."""
+        """Log Λ′(r)."""
 
     @abstractmethod
     def log_slope_slope(self, raw: FloatArray) -> FloatArray:

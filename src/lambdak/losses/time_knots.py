@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.table.event_times import EXACT, LEFT, RIGHT
@@ -58,10 +59,10 @@ def baseline(lines: Float64Array, mass: Float64Array, times: tuple[float, ...]) 
     unit = float(_HALF * mass[mass > 0].mean() / mass.sum())
     found = np.maximum(hazard[np.searchsorted(moments, times, side="right")], unit)
     rising = np.maximum.accumulate(np.log(found)) + _LEAST_RISE * np.arange(len(times))
-    return np.exp(rising)
+    return np.asarray(np.exp(rising))
 
 
-def _moments(lines: Float64Array) -> tuple[Float64Array, np.ndarray]:  # type: ignore[type-arg]
+def _moments(lines: Float64Array) -> tuple[Float64Array, NDArray[np.bool_]]:
     """When each row ended, and whether by an event; an interval has it at its middle, also one that begins at zero."""
     code, _, lower, upper = lines.T
     middle = (np.where(code == LEFT, 0.0, lower) + upper) / 2

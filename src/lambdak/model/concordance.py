@@ -1,4 +1,4 @@
-"""Harrell's concordance of risk scores with what was observed: of pairs whose order is known, the share in that order."""
+"""Harrell's concordance of risk scores with what was observed: the share of pairs of known order that are in it."""
 
 from __future__ import annotations
 

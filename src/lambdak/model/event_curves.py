@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lambdak._checks import check_numbers
-from lambdak._types import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.lazy import cached_property
 from lambdak.losses.survival import Survival
 from lambdak.model.model import Model
@@ -42,7 +42,7 @@ class EventCurves:
     raw: Float64Array
 
     @classmethod
-    def of(cls, model: Model, raw: Float64Array) -> EventCurves:
+    def of(cls, model: Model, raw: FloatArray) -> EventCurves:
         """The curves of rows with these raw scores of a model."""
         loss = model.loss
         if not isinstance(loss, Survival):
@@ -84,8 +84,10 @@ class EventCurves:
         """Cumulative hazard (rows,) of every row at its own time."""
         rows, given = np.arange(len(self.raw)), check_times(after, "conditional_after")
         if given.shape not in ((1,), rows.shape):
-            raise ValueError(f"conditional_after must be one time, or one for each of {len(rows)} rows; got {len(given)}")
-        piece, share, shift = (np.broadcast_to(part, rows.shape) for part in self.loss.place(given))
+            raise ValueError(
+                f"conditional_after must be one time, or one for each of {len(rows)} rows; got {len(given)}"
+            )
+        piece, share, shift = self.loss.place(np.broadcast_to(given, rows.shape))
         return self._hazard_at(_between(self.raw[rows, piece], self.raw[rows, piece + 1], share) + shift)
 
     def quantile(self, probability: float, after: ArrayLike | None = None) -> Float64Array:
@@ -137,6 +139,10 @@ def check_times(times: ArrayLike, name: str = "times") -> Float64Array:
     given = np.atleast_1d(np.asarray(check_numbers(times, name), np.float64))
     bad = ~(np.isfinite(given) & (given >= 0))
     if given.ndim != 1 or bad.any():
-        got = f"{given[bad][0]:g} at {rows_shown(bad).replace('row', 'position')}" if given.ndim == 1 else f"shape {given.shape}"
+        got = (
+            f"{given[bad][0]:g} at {rows_shown(bad).replace('row', 'position')}"
+            if given.ndim == 1
+            else f"shape {given.shape}"
+        )
         raise ValueError(f"{name} must be finite and not negative; got {got}")
     return given

@@ -40,7 +40,9 @@ class TimeFunction:
         return float(values[0]) if np.ndim(x) == 0 else values
 
 
-def time_functions(x: Float64Array, values: Float64Array, of: Callable[[int, ArrayLike], Float64Array]) -> NDArray[np.object_]:
+def time_functions(
+    x: Float64Array, values: Float64Array, of: Callable[[int, ArrayLike], Float64Array]
+) -> NDArray[np.object_]:
     """A function for each row of values (rows, times); ``of`` computes those of a row at any times."""
     functions = np.empty(len(values), object)
     functions[:] = [TimeFunction(x, own, lambda times, row=i: of(row, times)) for i, own in enumerate(values)]  # type: ignore[misc]

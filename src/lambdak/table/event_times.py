@@ -66,7 +66,9 @@ def with_entry(lines: Float64Array, entry: ArrayLike | None, name: str = "y") ->
 def check_event_times(lines: Float64Array, name: str = "y") -> Float64Array:
     """Return lines of a fit, if all of them can be."""
     if lines.ndim != 2 or lines.shape[1] != 4 or not len(lines):
-        raise ValueError(f"{name} must have a code, an entry, a lower and an upper time in each row; got shape {lines.shape}")
+        raise ValueError(
+            f"{name} must have a code, an entry, a lower and an upper time in each row; got shape {lines.shape}"
+        )
     for place, what in ((3, "time"), (2, "lower"), (1, "entry")):
         values = lines[:, place]
         known = values > 0 if place < 3 else np.ones(len(values), bool)
@@ -112,7 +114,7 @@ def _flags(values: ArrayLike, name: str) -> NDArray[np.bool_]:
             f"{name} must be True or 1 for an event and False or 0 for a censored row; got "
             f"{numbers[unknown][0]:g} at {rows_shown(unknown)}: several kinds of events are for SpectralCompetingRisks"
         )
-    return numbers == 1
+    return np.asarray(numbers == 1)
 
 
 def _times(values: ArrayLike, name: str, missing: bool = False) -> Float64Array:

@@ -184,7 +184,6 @@ class Draft:
             outputs=outputs_of(loss, self.outputs.indices),
         )
 
-
     def _at_times(self, problem: Problem) -> Problem:
         """Every row once for each knot of time that its loss needs, which takes all of them together."""
         points = self.loss.at_times(problem.y)

@@ -64,7 +64,9 @@ class Problem:
         """Raw scores (1, batch[, outputs]) of the best constant on these rows."""
         if self.constant is not None:
             return self.constant[rows][None]
-        return self.raw(np.zeros((self.pencils, len(rows) * self.copies, len(self.outputs.indices)), np.float32), rows[None])
+        return self.raw(
+            np.zeros((self.pencils, len(rows) * self.copies, len(self.outputs.indices)), np.float32), rows[None]
+        )
 
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
         """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).

@@ -97,7 +97,7 @@ class Session:
 
     @property
     def copies(self) -> int:
-        """How many rows of the problem a row of the table is: one for each level, unless its loss takes all together."""
+        """Rows of the problem for each row of the table: one per level, unless the loss takes all levels together."""
         return 1 if self.problem.copies > 1 else max(len(self.draft.outputs.levels), 1)
 
     def sampled(self, most: int) -> Session:
