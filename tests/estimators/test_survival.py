@@ -127,7 +127,7 @@ def test_functions_of_time_have_the_values_of_the_array():
 def test_the_link_is_chosen_by_unseen_rows():
     X, time, event = simulated(200)
     model = SpectralSurvival(**SMALL).fit(X, (time, event))
-    assert model.model_.loss.kind in ("cloglog", "logit")
+    assert model.model_.loss.link_name in ("cloglog", "logit")
 
 
 def test_one_event_is_enough_and_none_is_too_few():

@@ -142,7 +142,7 @@ def test_rows_without_any_event_are_refused():
         Survival().resolved(lines)
 
 
-@pytest.mark.parametrize("wrong", [{"kind": "probit"}, {"event_times": (2.0, 1.0)}, {"tail": 0.0}])
+@pytest.mark.parametrize("wrong", [{"link_name": "probit"}, {"event_times": (2.0, 1.0)}, {"tail": 0.0}])
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValueError, match="must be"):
         Survival(**wrong)

@@ -41,6 +41,9 @@ _LEAST_GROWTH, _MOST_GROWTH = 1e-30, 80.0
 _FLATTEST, _STEEPEST = 0.2, 5.0  # slopes beyond the knots: Weibull shapes as they occur
 
 
+EVENT_BY = "event by "  # how names of outputs begin
+
+
 class _Points(NamedTuple):
     """Raw scores at what was observed of rows: event, censoring or upper end, lower end and entry; slope at the first.
 
@@ -147,14 +150,14 @@ class Survival(Loss):
     predicts: ClassVar[Predicts] = Predicts.TIMES
     no_offset: ClassVar[str] = "give it as a column of X"
     _target_dtype: ClassVar[type[np.generic] | None] = np.float64  # which side of a knot a time is on
-    kind: str = "cloglog"  # of the link; "auto" leaves it to the fit
+    link_name: str = "cloglog"  # of the link; "auto" leaves it to the fit
     event_times: tuple[float, ...] = ()
     tail: float = 1.0
     knots: int = 0  # how many; 0 leaves it to the number of events
 
     def __post_init__(self) -> None:
-        if self.kind not in (*LINKS, "auto"):
-            raise ValueError(f"link must be one of {', '.join(map(repr, (*LINKS, 'auto')))}; got {self.kind!r}")
+        if self.link_name not in (*LINKS, "auto"):
+            raise ValueError(f"link must be one of {', '.join(map(repr, (*LINKS, 'auto')))}; got {self.link_name!r}")
         times = tuple(map(float, self.event_times))
         if any(not 0 < low < high < np.inf for low, high in pairwise(times)) or len(times) == 1:
             raise ValueError(f"times must be positive and increasing, and at least two; got {times}")
@@ -165,7 +168,7 @@ class Survival(Loss):
     @property
     def hazard(self) -> Hazard:
         """The cumulative hazard as a function of the raw score."""
-        return LINKS["cloglog" if self.kind == "auto" else self.kind]
+        return LINKS["cloglog" if self.link_name == "auto" else self.link_name]
 
     @property
     def link(self) -> Link:  # type: ignore[override]
@@ -190,7 +193,7 @@ class Survival(Loss):
     @property
     def alternatives(self) -> tuple[Loss, ...]:
         """One with each link, if that is left to the fit."""
-        return tuple(replace(self, kind=kind) for kind in LINKS) if self.kind == "auto" else ()
+        return tuple(replace(self, link_name=name) for name in LINKS) if self.link_name == "auto" else ()
 
     @property
     def least_rise(self) -> Float64Array:
@@ -200,7 +203,7 @@ class Survival(Loss):
 
     def output_names(self, labels: tuple[str, ...] | list[str] = ()) -> tuple[str, ...]:  # type: ignore[override]
         """One for each knot."""
-        return tuple(f"event by {time:g}" for time in self.event_times)
+        return tuple(f"{EVENT_BY}{time:g}" for time in self.event_times)
 
     def check_target(self, y: ArrayLike, name: str = "y") -> Target:
         """Return lines of codes and times (rows, 4), if all of them can be."""
@@ -212,7 +215,7 @@ class Survival(Loss):
         times = self.event_times or spread_knots(lines, mass, self.knots)
         raw = self.hazard.raw(baseline(lines, mass, times))
         slope = (raw[-1] - raw[0]) / float(np.log(times[-1] / times[0]))
-        return replace(self, event_times=times, tail=float(np.clip(slope, _FLATTEST, _STEEPEST)))
+        return replace(self, knots=0, event_times=times, tail=float(np.clip(slope, _FLATTEST, _STEEPEST)))
 
     def start(self, y: ArrayLike, weight: ArrayLike | None = None, offset: ArrayLike | None = None) -> Float64Array:
         """Return the raw scores (times,) of the cumulative hazard that Nelson and Aalen would estimate from all rows.
