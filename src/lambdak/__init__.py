@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lambdak.estimators import (
         DateExpander,
         SpectralClassifier,
+        SpectralCompetingRisks,
         SpectralOrdinalClassifier,
         SpectralQuantileRegressor,
         SpectralRegressor,
@@ -43,6 +44,7 @@ __all__ = [
     "IdentifierWarning",
     "Pencil",
     "SpectralClassifier",
+    "SpectralCompetingRisks",
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
@@ -73,8 +75,8 @@ _NAMES = {
     "tridiagonal_eigenpair_vjp tridiagonal_eigenvalue tridiagonal_eigenvalue_vjp",
     "eigen.packing": "diagonal_indices sym unsym",
     "eigen.runtime": "get_num_threads set_num_threads show_config",
-    "estimators": "DateExpander SpectralClassifier SpectralOrdinalClassifier SpectralQuantileRegressor "
-    "SpectralRegressor SpectralSurvival compare_report from_json load save",
+    "estimators": "DateExpander SpectralClassifier SpectralCompetingRisks SpectralOrdinalClassifier "
+    "SpectralQuantileRegressor SpectralRegressor SpectralSurvival compare_report from_json load save",
     "pencil": "Pencil",
     "table.doubtful_columns": "IdentifierWarning StrayTextWarning",
 }

@@ -44,8 +44,7 @@ def test_probability_of_everything_that_may_be_observed_is_one(kind):
     low, high = 1e-4, 40.0
     places = np.log([low, *loss.times, high])
     inside = sum(
-        quad(lambda u: likelihood(1, 0, np.exp(u), np.exp(u)), start, end)[0]
-        for start, end in pairwise(places)
+        quad(lambda u: likelihood(1, 0, np.exp(u), np.exp(u)), start, end)[0] for start, end in pairwise(places)
     )
     assert inside + likelihood(3, 0, 0, low) + likelihood(0, 0, high, high) == pytest.approx(1, abs=1e-6)
 

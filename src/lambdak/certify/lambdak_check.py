@@ -295,7 +295,12 @@ class Model:
         if self.loss == "Survival":
             self.levels = [number(t, "event_times", sys.float_info.min) for t in loss["event_times"]]
             need(loss["link_name"] in ("cloglog", "logit") and 0 < loss["tail"] < 1e9, "its link or tail is unknown")
-        several = {**dict.fromkeys(SINGLE, 1), **dict.fromkeys(("Pinball", "Survival"), len(self.levels)), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
+        several = {
+            **dict.fromkeys(SINGLE, 1),
+            **dict.fromkeys(("Pinball", "Survival"), len(self.levels)),
+            "SoftmaxLog": wanted,
+            "Ordinal": wanted - 1,
+        }
         self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
         fits = type(self.classes) is list and len(self.classes) == wanted
         fits = fits and all(low < high for low, high in pairwise(self.classes))
@@ -351,7 +356,10 @@ class Model:
         ends = ((low, -math.inf), (high, math.inf))
         first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
         need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
-        need(self.loss not in ("SoftmaxLog", "Ordinal", "Survival"), "OutputRange needs one prediction, quantiles or two classes")
+        need(
+            self.loss not in ("SoftmaxLog", "Ordinal", "Survival"),
+            "OutputRange needs one prediction, quantiles or two classes",
+        )
         need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
         chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
         need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")

@@ -132,7 +132,9 @@ def _nearer(steps: Float64Array) -> int:
 
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
     if readout.name.startswith(EVENT_BY):
-        return f"the probability of an event never {'falls' if sign > 0 else 'rises'} as {column.name} rises, at any time"
+        return (
+            f"the probability of an event never {'falls' if sign > 0 else 'rises'} as {column.name} rises, at any time"
+        )
     if flip < 0:
         never = "falls" if sign > 0 else "rises"
         return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
+from lambdak.estimators.competing_risks import SpectralCompetingRisks
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.survival import SpectralSurvival
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DateExpander",
     "SpectralClassifier",
+    "SpectralCompetingRisks",
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",

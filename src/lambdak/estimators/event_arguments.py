@@ -9,14 +9,19 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from lambdak._checks import check_numbers
 from lambdak._types import Float64Array
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.event_times import event_lines, interval_lines, structured
+from lambdak.table.rows import rows_shown
 
 _SPELLINGS = (
     "give y as a structured array (event, time), a pair (time, event) or a table of two columns, or give time= and "
     "event=, or lower= and upper="
 )
+
+
+_MOST_CAUSES = 1000  # more are times or identifiers
 
 
 class Observed(NamedTuple):
@@ -48,6 +53,35 @@ def observed(X: Any, y: Any, given: Mapping[str, Any], suffix: str = "") -> Obse
         else f"requires {name} to be passed, but the target {name} is None"
     )
     raise ValueError(f"{name} must say when events were; {got}: {_SPELLINGS}")
+
+
+class ObservedCauses(NamedTuple):
+    """A table, times, causes (0: censored) and entries of its rows, and the names of the columns that held them."""
+
+    X: Any
+    time: Float64Array
+    cause: NDArray[np.int64]
+    entry: Float64Array | None
+    names: frozenset[str]
+
+
+def causes_of(X: Any, y: Any, given: Mapping[str, Any]) -> ObservedCauses:
+    """Return times and causes, in any of the spellings of :func:`observed` but intervals."""
+    X, values = _taken(X, {name: value for name, value in given.items() if value is not None})
+    if y is None and not {"time", "event"} <= values.keys():
+        raise ValueError(f"y must say when events were, and of which cause; got nothing: {_SPELLINGS}")
+    time, event = (values["time"], values["event"]) if y is None else _pair(y, "y")
+    cause = check_numbers(event, "event")
+    whole = (cause >= 0) & (cause == np.floor(cause)) & (cause < _MOST_CAUSES)
+    if not whole.all():
+        raise ValueError(
+            f"event must be 0 for censored rows, and 1, 2, … for causes; got {cause[~whole][0]:g} at "
+            f"{rows_shown(~whole)}: number the causes"
+        )
+    lines = event_lines(cause > 0, time, values.get("entry"))
+    entry = lines[:, 1] if "entry" in values else None
+    names = frozenset(value for value in given.values() if isinstance(value, str))
+    return ObservedCauses(X, lines[:, 3], cause.astype(np.int64), entry, names)
 
 
 def without_columns(X: Any, names: Collection[str]) -> Any:
