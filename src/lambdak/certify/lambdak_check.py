@@ -54,9 +54,9 @@ MOST_CHOICES = 1 << 13  # of a piece of each column of a direction; beyond, the 
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
 LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
-SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog")
+SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog", "EventLog")
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
-LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
+LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog", "EventLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
 FIELDS = {  # of a shape: those that it must have, and those that it may have
@@ -362,7 +362,7 @@ class Model:
         )
         need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
         chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
-        need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")
+        need(self.loss not in ("BinaryLog", "EventLog") or chance, "OutputRange of probabilities must lie in [0, 1]")
         bends = [(name, own) for name, own in self.requested if name in ("Convex", "Concave")]
         kinds = {*(name.lower() for name, _ in bends), self.shape}
         need("convex" not in kinds or high is None, "what is convex has no highest value, but OutputRange has")

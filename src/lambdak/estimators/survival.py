@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,19 +16,21 @@ from lambdak._types import Float64Array, PathLike
 from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.event_arguments import observed, without_columns
 from lambdak.estimators.fit_arguments import is_elsewhere, opened
+from lambdak.estimators.horizon_methods import HorizonMethods
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.settings import with_parameters_of
+from lambdak.estimators.settings import parameters_of, with_parameters_of
 from lambdak.losses.survival import Survival
 from lambdak.shapes.contract import Shape
 from lambdak.table.rows import given_together, read_rows
 from lambdak.training.rows import GivenRows
 
 if TYPE_CHECKING:
+    from lambdak.estimators.classifiers import SpectralClassifier
     from lambdak.model.event_curves import EventCurves
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power", "scoring", "balance"))
-class SpectralSurvival(SpectralEstimator):
+class SpectralSurvival(HorizonMethods, SpectralEstimator):
     """Time to an event, P(T ≤ t | x) = g(λ_k(A(x) + P(t))): P rises by semidefinite steps, so every curve is valid.
 
     A and P need not commute, so that hazards are not proportional unless ``dim`` is 1. A monotone column orders whole
@@ -156,6 +160,22 @@ class SpectralSurvival(SpectralEstimator):
     def event_times_(self) -> Float64Array:
         """The knots of time, from the first event to the last: beyond them curves are extrapolated."""
         return np.array(self._fitted.loss.times)
+
+    def at(self, horizon: float) -> SpectralClassifier:
+        """The model at one time: a fitted classifier of whether an event happens by then, with all that reads models.
+
+        Its classes are False and True, and its probabilities those of :meth:`predict_survival_function`; what was
+        requested of columns is proven of it, too. It cannot be trained further.
+        """
+        from lambdak.estimators.classifiers import SpectralClassifier
+        from lambdak.model.horizon import at_horizon
+
+        model = at_horizon(self._fitted, horizon, SpectralClassifier.__name__)
+        known = inspect.signature(SpectralClassifier).parameters
+        shared = {name: value for name, value in deepcopy(self._parameters).items() if name in known}
+        classifier = SpectralClassifier(**shared | {"n_estimators": None})
+        classifier.model_, classifier.n_iter_, classifier._parameters = model, self.n_iter_, parameters_of(classifier)
+        return classifier
 
     def predict(self, X: Any) -> Float64Array:
         """A risk score (rows,), the larger the earlier: the raw score's mean over the knots of time."""

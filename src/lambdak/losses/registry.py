@@ -6,6 +6,7 @@ from numbers import Real
 
 from lambdak.losses.class_losses import BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Loss, Predicts
+from lambdak.losses.event_loss import EventLog
 from lambdak.losses.identity_link import AbsoluteError, Huber, Pinball, Quantile, SquaredError
 from lambdak.losses.log_link import Gamma, Poisson, Tweedie
 from lambdak.losses.survival import Survival
@@ -23,6 +24,7 @@ REGISTRY: tuple[type[Loss], ...] = (
     SoftmaxLog,
     Ordinal,
     Survival,
+    EventLog,
 )
 
 

@@ -27,7 +27,7 @@ from lambdak.export.onnx.graph import Graph, Value, onnx_library
 from lambdak.export.onnx.inputs import MATRIX, ML_DOMAIN, ROWS, free_name, input_names, is_unicode, read_inputs
 from lambdak.export.onnx.rows import RowScores
 from lambdak.losses import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT, LOG
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, LOG
 from lambdak.model.rows import check_offset
 from lambdak.table.cell_rules import NumberRule
 from lambdak.table.column_contract import Column
@@ -60,6 +60,8 @@ def _column(column: Column, name: str, missing: str | None) -> dict[str, Any]:
         "missing": missing if rule.take_text else "NaN",
     }
 
+
+_FARTHEST_HALF = 40.0  # of a cumulative hazard: e^{±it} fits into float32, and the probability is 1
 
 Result = tuple[str, Value, Any, Sequence[int]]  # name, value, type, and its shape beside the rows
 
@@ -110,13 +112,17 @@ def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     if formula.model.loss.predicts is Predicts.ORDERED_CLASSES:
         shares, code = _ordered(graph, raw, classes)
     else:
-        shares = _limited(graph, formula, _binary(graph, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
+        shares = _limited(graph, formula, _binary(graph, formula, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
         code = graph("ArgMax", shares, axis=1, keepdims=0)
     labels, kind = _labels(graph, formula)
     return [("label", labels.take(code), kind, []), ("probabilities", shares, graph.dtype, [classes])]
 
 
-def _binary(graph: Graph, raw: Value) -> Value:
+def _binary(graph: Graph, formula: Formula, raw: Value) -> Value:
+    if formula.model.loss.link is CLOGLOG:  # 1 − e^{−h} = 2 e^{−h/2} sinh(h/2)
+        half = graph("Exp", graph("Min", raw, EXPONENT_LIMIT)) * 0.5
+        near = graph("Min", half, _FARTHEST_HALF)
+        return graph.join([graph("Exp", half * -2.0), graph("Exp", -near) * graph("Sinh", near) * 2.0], axis=1)
     return logistic(graph, graph.join([-raw, raw], axis=1))
 
 
