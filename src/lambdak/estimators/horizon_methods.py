@@ -23,8 +23,8 @@ def _at_horizon(name: str) -> Callable[..., Any]:
     def called(self: Any, *args: Any, horizon: float | None = None, **options: Any) -> Any:
         if horizon is None:
             raise ValueError(
-                f"{name} of a {type(self).__name__} needs a time: give horizon=, or call it on model.at(horizon), which "
-                "is a classifier of whether an event happens by then"
+                f"{name} of a {type(self).__name__} needs a time: give horizon=, or call it on model.at(horizon), "
+                "which is a classifier of whether an event happens by then"
             )
         return getattr(self.at(horizon), name)(*args, **options)
 

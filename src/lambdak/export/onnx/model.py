@@ -112,7 +112,9 @@ def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     if formula.model.loss.predicts is Predicts.ORDERED_CLASSES:
         shares, code = _ordered(graph, raw, classes)
     else:
-        shares = _limited(graph, formula, _binary(graph, formula, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
+        shares = (
+            _limited(graph, formula, _binary(graph, formula, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
+        )
         code = graph("ArgMax", shares, axis=1, keepdims=0)
     labels, kind = _labels(graph, formula)
     return [("label", labels.take(code), kind, []), ("probabilities", shares, graph.dtype, [classes])]
