@@ -216,6 +216,19 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         """The mean time (rows,) without an event, of which what is beyond the horizon does not count."""
         return self.curves(X).restricted_mean(horizon)
 
+    def plot_survival(
+        self, X: Any, y: Any = None, *, names: Sequence[str] = (), until: float | None = None, ax: Any = None
+    ) -> Any:
+        """Draw the curves of a few rows; returns the Axes.
+
+        ``names`` are those of the rows, ``until`` the end of the axis, the last event by default. With ``y``, what was
+        observed of any rows, how many of them were still at risk is written below.
+        """
+        from lambdak.explain.plots import draw_survival
+
+        lines = None if y is None else observed(None, y, {}).lines
+        return draw_survival(self.curves(X), names, lines, until, ax)
+
     def score(
         self,
         X: Any,
