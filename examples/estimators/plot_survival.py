@@ -24,8 +24,8 @@ model.fit(machines, y)
 print(model.certify())
 
 # %%
-# Three machines, and how many of all were still watched at each time. After the last failure, curves are dotted: nothing
-# was observed there.
+# Three machines, and how many of all were still watched at each time. After the last failure, curves are dotted:
+# nothing was observed there.
 some = pd.DataFrame({"load": [0.3, 0.6, 0.95], "heat": [30.0, 50.0, 85.0]})
 ax = model.plot_survival(some, y, names=["idle and cool", "usual", "busy and hot"], until=30)
 ax.set_xlabel("months")
@@ -42,5 +42,5 @@ print("months without failure, of 24:", model.restricted_mean(some, horizon=24).
 print(model.at(12).explain_local(some.iloc[[2]]))
 
 # %%
-# **Caveat.** Censoring must say nothing about failures beyond what the columns say: machines that are taken away because they
-# rattle break that. :doc:`/guide/when` has intervals, late entry and competing causes.
+# **Caveat.** Censoring must say nothing about failures beyond what the columns say: machines that are taken away
+# because they rattle break that. :doc:`/guide/when` has intervals, late entry and competing causes.

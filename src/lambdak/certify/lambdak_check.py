@@ -18,8 +18,8 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
   range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
-  survival   the same for the matrices of the knots of time; beyond them every raw score rises with one given slope
-  cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
+  cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal;
+             survival: the same for knots of time, beyond which all raw scores rise with one slope
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
              numbers each g goes one way: every two the same way if k is the last eigenvalue, opposite ways if it is the
              first (substitutes: the other way round), because λ_d(M + s P) is convex in s, and λ_1 is concave
@@ -294,13 +294,9 @@ class Model:
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
         if self.loss == "Survival":
             self.levels = [number(t, "event_times", sys.float_info.min) for t in loss["event_times"]]
-            need(loss["link_name"] in ("cloglog", "logit") and 0 < loss["tail"] < 1e9, "its link or tail is unknown")
-        several = {
-            **dict.fromkeys(SINGLE, 1),
-            **dict.fromkeys(("Pinball", "Survival"), len(self.levels)),
-            "SoftmaxLog": wanted,
-            "Ordinal": wanted - 1,
-        }
+            need(loss["link_name"] in ("cloglog", "logit") and 0 < loss["tail"] < 1e9, "its link or tail")
+        several = dict.fromkeys(SINGLE, 1) | dict.fromkeys(("Pinball", "Survival"), len(self.levels))
+        several |= {"SoftmaxLog": wanted, "Ordinal": wanted - 1}
         self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
         fits = type(self.classes) is list and len(self.classes) == wanted
         fits = fits and all(low < high for low, high in pairwise(self.classes))
@@ -356,10 +352,7 @@ class Model:
         ends = ((low, -math.inf), (high, math.inf))
         first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
         need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
-        need(
-            self.loss not in ("SoftmaxLog", "Ordinal", "Survival"),
-            "OutputRange needs one prediction, quantiles or two classes",
-        )
+        need(self.loss not in ("SoftmaxLog", "Ordinal", "Survival"), "OutputRange needs one prediction, or quantiles")
         need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
         chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
         need(self.loss not in ("BinaryLog", "EventLog") or chance, "OutputRange of probabilities must lie in [0, 1]")
@@ -729,8 +722,8 @@ class Model:
 
     def _claims(self) -> Iterator[tuple[Any, ...]]:
         own = f"P(y = {shown(self.classes[-1])})" if self.classes else "the prediction"
-        own = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}.get(self.loss, own)
-        own = "P(event by t), for every t," if self.loss == "Survival" else own
+        nouns = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "Survival": "P(event by t)"}
+        own = (nouns | {"SoftmaxLog": "every raw score"}).get(self.loss, own)
         for column in self.columns:
             for sign in [column.sign] if column.sign else [1, -1] * (column.kind != "category"):
                 steps = self.steps(column, -sign if self.loss == "Ordinal" else sign)
@@ -768,8 +761,8 @@ class Model:
             order = "proven" if self.indices == sorted({*self.indices}) else "refuted"
             verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
             words = "cut-points never cross" if self.classes else "a higher quantile is never below a lower one"
-            kind, timed = "cut-points" if self.classes else "quantiles", self.loss == "Survival"
-            kind, words = ("survival", "survival never rises with time") if timed else (kind, words)
+            timed = ("survival", "survival never rises with time") if self.loss == "Survival" else None
+            kind, words = timed or ("cut-points" if self.classes else "quantiles", words)
             yield kind, "all", words, verdict, True, how, None
 
 

@@ -16,7 +16,7 @@ from lambdak.model.event_curves import EventCurves, check_times
 from lambdak.model.incidence import cumulative_incidence
 
 
-class SpectralCompetingRisks(BaseEstimator):  # type: ignore[misc]
+class SpectralCompetingRisks(BaseEstimator):
     """Competing risks: cumulative hazards H_c of all causes, S = exp(−Σ H_c), and incidences that add up to 1 − S.
 
     The likelihood of exact and right-censored rows, with late entry, is a product over the causes, so each cause has a
@@ -92,7 +92,7 @@ class SpectralCompetingRisks(BaseEstimator):  # type: ignore[misc]
 
     def predict_survival_function(self, X: Any, times: ArrayLike) -> Float64Array:
         """The probability (rows, times) of no event of any cause."""
-        return np.exp(-np.sum([own.hazard(times) for own in self.curves(X)], axis=0))
+        return np.asarray(np.exp(-np.sum([own.hazard(times) for own in self.curves(X)], axis=0)))
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike) -> Float64Array:
         """The probability (rows, causes, times) that an event of a cause comes first, and by a time."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +12,7 @@ from lambdak._checks import check_numbers
 from lambdak._types import Float64Array
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.event_times import event_lines, interval_lines, structured
+from lambdak.table.frames import column_names, column_values, without
 from lambdak.table.rows import rows_shown
 
 _SPELLINGS = (
@@ -86,7 +86,7 @@ def causes_of(X: Any, y: Any, given: Mapping[str, Any]) -> ObservedCauses:
 
 def without_columns(X: Any, names: Collection[str]) -> Any:
     """Return the table without these columns, where it has them."""
-    return _dropped(X, set(names).intersection(_columns(X))) if names else X
+    return without(X, set(names).intersection(column_names(X))) if names else X
 
 
 def _pair(y: Any, name: str) -> tuple[Any, Any]:
@@ -97,11 +97,11 @@ def _pair(y: Any, name: str) -> tuple[Any, Any]:
         return time, event
     if isinstance(y, tuple | list) and len(y) == 2 and np.ndim(y[0]) == 1:
         return y[0], y[1]
-    columns = _columns(y)
+    columns = column_names(y)
     if columns:
         if len(columns) != 2:
             raise ValueError(f"{name} must have two columns, the time and the event; got {shown_names(columns)}")
-        first, second = (_column(y, column) for column in columns)
+        first, second = (column_values(y, column) for column in columns)
         return (second, first) if first.dtype.kind == "b" else (first, second)
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "biuf":
@@ -112,25 +112,12 @@ def _pair(y: Any, name: str) -> tuple[Any, Any]:
 def _taken(X: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Return X without the columns that are named, and all values as arrays."""
     names = {key: value for key, value in given.items() if isinstance(value, str)}
-    columns = _columns(X) if names else []
+    columns = column_names(X) if names else []
     for key, name in names.items():
         if name not in columns:
             raise ValueError(f"{key}={name!r} must name a column of X, {shown_names(columns)}{asked(name, columns)}")
-    values = {key: _column(X, names[key]) if key in names else _plain(value) for key, value in given.items()}
-    return (_dropped(X, set(names.values())), values) if names else (X, values)
-
-
-def _columns(table: Any) -> list[str]:
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    return list(frame.columns) if isinstance(frame, nw.DataFrame) else []
-
-
-def _column(table: Any, name: str) -> NDArray[Any]:
-    return _plain(nw.from_native(table, eager_only=True)[name].to_numpy())
-
-
-def _dropped(table: Any, names: set[str]) -> Any:
-    return nw.from_native(table, eager_only=True).drop(*names).to_native() if names else table
+    values = {key: column_values(X, names[key]) if key in names else _plain(value) for key, value in given.items()}
+    return (without(X, set(names.values())), values) if names else (X, values)
 
 
 def _plain(values: Any) -> NDArray[Any]:

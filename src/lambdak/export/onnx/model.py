@@ -61,8 +61,6 @@ def _column(column: Column, name: str, missing: str | None) -> dict[str, Any]:
     }
 
 
-_FARTHEST_HALF = 40.0  # of a cumulative hazard: e^{±it} fits into float32, and the probability is 1
-
 Result = tuple[str, Value, Any, Sequence[int]]  # name, value, type, and its shape beside the rows
 
 
@@ -121,10 +119,9 @@ def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
 
 
 def _binary(graph: Graph, formula: Formula, raw: Value) -> Value:
-    if formula.model.loss.link is CLOGLOG:  # 1 − e^{−h} = 2 e^{−h/2} sinh(h/2)
-        half = graph("Exp", graph("Min", raw, EXPONENT_LIMIT)) * 0.5
-        near = graph("Min", half, _FARTHEST_HALF)
-        return graph.join([graph("Exp", half * -2.0), graph("Exp", -near) * graph("Sinh", near) * 2.0], axis=1)
+    if formula.model.loss.link is CLOGLOG:
+        hazard = graph("Exp", graph("Min", raw, EXPONENT_LIMIT))
+        return graph.join([graph("Exp", -hazard), _one_minus_exp(graph, hazard)], axis=1)
     return logistic(graph, graph.join([-raw, raw], axis=1))
 
 
