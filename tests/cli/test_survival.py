@@ -1,4 +1,7 @@
-"""Times to an event from the command line: fit with named columns, predict at times, and errors that name options."""
+"""Times to an event from the command line: fit with named columns, predict at times, and errors that name options.
+
+Tests ``event_columns``.
+"""
 
 import json
 

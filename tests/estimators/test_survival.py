@@ -1,4 +1,7 @@
-"""SpectralSurvival: valid curves, order at every time, known laws recovered, and scikit-survival's conventions."""
+"""SpectralSurvival: valid curves, order at every time, known laws recovered, and scikit-survival's conventions.
+
+Tests ``event_arguments`` and ``horizon_methods``.
+"""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,7 @@
-"""The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation."""
+"""The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation.
+
+Tests ``hazards``, ``time_knots`` and ``event_loss``.
+"""
 
 from itertools import pairwise
 

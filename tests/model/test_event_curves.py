@@ -1,4 +1,7 @@
-"""Curves over time: valid for all rows and times, inverted exactly, and means by quadrature."""
+"""Curves over time: valid for all rows and times, inverted exactly, and means by quadrature.
+
+Tests ``step_functions``.
+"""
 
 from itertools import pairwise
 
