@@ -15,12 +15,16 @@ import pytest
 # an order that every x86 processor with AVX2 can take; it must be set before NumPy is loaded.
 os.environ |= {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
 
+# Where there is no GPU, Triton interprets its kernels; it asks when a kernel is defined.
+os.environ["TRITON_INTERPRET"] = "1"
+
 import numpy as np
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
-collect_ignore = [] if importlib.util.find_spec("jax") else ["src/lambdak/jax"]  # its doctests import JAX
+_NEEDED = {"jax": "src/lambdak/jax", "triton": "src/lambdak/torch/device"}  # by the doctests of these rooms
+collect_ignore = [room for module, room in _NEEDED.items() if not importlib.util.find_spec(module)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

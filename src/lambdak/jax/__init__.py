@@ -9,6 +9,7 @@ try:
 except ImportError:
     raise ImportError("lambdak.jax needs JAX: pip install 'lambdak[jax]'") from None
 
+from lambdak.jax.choice import host_kernel
 from lambdak.jax.eigen import (
     EigenPair,
     eigenpair,
@@ -27,6 +28,7 @@ __all__ = [
     "eigenpair",
     "eigenvalue",
     "eigenvalue_sum",
+    "host_kernel",
     "ky_fan_sum",
     "spectral_norm",
     "sym",

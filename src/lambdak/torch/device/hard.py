@@ -6,7 +6,7 @@ import torch
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
 
-_DIMS = (2, 9, 24)
+DIMS = (2, 9, 24)
 _LIMIT = 30.0  # what LAPACK's own tests accept, in units of d ε ‖A‖
 _APART = 1e3  # d ε over the relative gap, from which on derivatives of vectors are compared
 
@@ -32,9 +32,9 @@ def hard_matrices(dim: int, device: torch.device) -> Tensor:
     return torch.stack([matrix.double() for matrix in matrices]).to(device)
 
 
-def mismatch(device: torch.device, dtype: torch.dtype) -> str:
+def mismatch(device: torch.device, dtype: torch.dtype, dims: tuple[int, ...] = DIMS) -> str:
     """What the kernel gets wrong on this device, or nothing."""
-    for dim in _DIMS:
+    for dim in dims:
         coords = unsym(hard_matrices(dim, device)).to(dtype)
         for tridiagonal in (False, True):
             part = coords[:, : width(dim, tridiagonal)].contiguous()

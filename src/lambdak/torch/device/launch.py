@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from math import asin, pi, sqrt
 from typing import Any
 
 import torch
+from lambdak.eigen.guess import semicircle_guess
 from lambdak.eigen.rounding import equal_within
 from lambdak.torch.device.kernels import solve_kernel, vjp_kernel
 from lambdak.torch.packing import width
@@ -107,19 +107,5 @@ def _near(dim: int, dtype: torch.dtype, device: torch.device) -> Tensor:
 @cache
 def _searches(index: tuple[int, ...], dim: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
     """The indices on the device, and where to look for each of them first."""
-    guess = [_semicircle_guess(k, dim) for k in index]
+    guess = [semicircle_guess(k, dim) for k in index]
     return torch.tensor(index, dtype=torch.int32, device=device), torch.tensor(guess, dtype=dtype, device=device)
-
-
-def _semicircle_guess(k: int, dim: int) -> tuple[float, float]:
-    """Quantile (k + 1/2)/d of the semicircle law, in standard deviations (its radius is 2), and 1/(d density) there."""
-    wanted, low, high = (k + 0.5) / dim, -1.0, 1.0
-    for _ in range(30):
-        s = (low + high) / 2
-        if 0.5 + (s * sqrt(1 - s * s) + asin(s)) / pi < wanted:
-            low = s
-        else:
-            high = s
-    s = (low + high) / 2
-    density = max(2 / pi * sqrt(1 - s * s), 0.3 / dim ** (1 / 3))
-    return 2 * s, 2 / (dim * density)
