@@ -29,9 +29,11 @@ def hard_rows(dim, dtype, each=2):
     return np.ascontiguousarray(np.concatenate(rows).astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("dim", "index"), [(2, [1]), (3, [0, 2]), (5, [2]), (6, [2, 3, 4]), (9, [4])])
-def test_hard_matrices_meet_the_test_ratios_of_the_cpu_kernel(dim, index, dtype):
+@pytest.mark.parametrize(("dtype", "dim", "index"), [
+    (np.float32, 2, [1]), (np.float32, 3, [0, 1, 2]), (np.float64, 4, [2]), (np.float32, 9, [4]),
+    pytest.param(np.float64, 5, [1, 2, 3], marks=pytest.mark.slow),
+])  # fmt: skip
+def test_hard_matrices_meet_the_test_ratios_of_the_cpu_kernel(dtype, dim, index):
     rows = hard_rows(dim, dtype)
     with as_a_device():
         pair = eigenpair(torch.from_numpy(rows), dim, index)

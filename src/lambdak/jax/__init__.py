@@ -1,6 +1,7 @@
-"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel.
+"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel or in XLA.
 
-Modules: ``packing``; ``eigen`` callbacks to the kernel, and their derivatives; ``sums``; ``neuron`` as pure
+Modules: ``packing``; ``eigen`` values, vectors and their derivatives; ``choice`` whether a callback to the kernel
+computes them, or ``device`` in XLA; ``sums``; ``neuron`` as pure
 functions.
 """
 
