@@ -123,13 +123,18 @@ def executed(dim: int, dtype: type[np.floating]) -> Counter[str]:
 
 def operations() -> None:
     """Per dimension: operations of one lane, and millions of eigenpairs a second on paper."""
-    print("| d | precision | loads and stores | + - × | ÷ and √ | " + " | ".join(f"{name}, M/s" for name in GPUS) + " |")
+    print(
+        "| d | precision | loads and stores | + - × | ÷ and √ | " + " | ".join(f"{name}, M/s" for name in GPUS) + " |"
+    )
     for dtype in TYPES:
         for dim in SHOWN:
             done = executed(dim, dtype)
             memory, slow = done["load"] + done["store"], done["divide"] + done["root"]
             cells = [on_paper(memory, done["float"], slow, gpu, dtype) for gpu in GPUS]
-            print(f"| {dim} | {dtype.__name__} | {memory} | {done['float']} | {slow} | " + " | ".join(cells) + " |", flush=True)
+            print(
+                f"| {dim} | {dtype.__name__} | {memory} | {done['float']} | {slow} | " + " | ".join(cells) + " |",
+                flush=True,
+            )
 
 
 def on_paper(memory: int, plain: int, slow: int, gpu: str, dtype: type[np.floating]) -> str:
@@ -140,7 +145,9 @@ def on_paper(memory: int, plain: int, slow: int, gpu: str, dtype: type[np.floati
     """
     units, clock, single, double, near, far = GPUS[gpu]
     wide = dtype == np.float64
-    bound = max(memory * (2 if wide else 1), (plain + 10 * slow) / (double if wide else single), (3 * memory + plain) / 4)
+    bound = max(
+        memory * (2 if wide else 1), (plain + 10 * slow) / (double if wide else single), (3 * memory + plain) / 4
+    )
     arithmetic = (plain + 10 * slow) * 4 / 16  # four cycles each, hidden by 16 warps
     rate = [32 * units * clock * 1e3 / cycles for cycles in (
         bound, max(bound, memory * near / 16 + arithmetic), max(bound, memory * far / 16 + arithmetic)
@@ -159,7 +166,9 @@ def built(kernel: object, dtype: str, target: object, block: int, flags: dict[st
     plain = {"rows": "i32", "n": "i32", "count": "i32", "slots": "i32", "index": "*i32"}
     constants = {"BLOCK": block, **flags}
     signature = {name: "constexpr" if name in constants else plain.get(name, pointer) for name in kernel.arg_names}  # type: ignore[attr-defined]
-    return triton.compile(ASTSource(fn=kernel, signature=signature, constexprs=constants), target=target, options=OPTIONS)
+    return triton.compile(
+        ASTSource(fn=kernel, signature=signature, constexprs=constants), target=target, options=OPTIONS
+    )
 
 
 def instructions(binary: object) -> str:
@@ -169,11 +178,16 @@ def instructions(binary: object) -> str:
     tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         Path(file.name).write_bytes(binary.asm["cubin"])  # type: ignore[attr-defined]
-        usage = subprocess.run([tools / "cuobjdump", "-res-usage", file.name], capture_output=True, text=True, check=True)
+        usage = subprocess.run(
+            [tools / "cuobjdump", "-res-usage", file.name], capture_output=True, text=True, check=True
+        )
         code = subprocess.run([tools / "cuobjdump", "-sass", file.name], capture_output=True, text=True, check=True)
     registers, stack = re.search(r"REG:(\d+) STACK:(\d+)", usage.stdout).groups()  # type: ignore[union-attr]
     names = Counter(re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\d+ )?([A-Z0-9]+)", code.stdout, re.MULTILINE))
-    spilled, flops = names["LDL"] + names["STL"], sum(names[f"{kind}{op}"] for kind in "FD" for op in ("FMA", "ADD", "MUL"))
+    spilled, flops = (
+        names["LDL"] + names["STL"],
+        sum(names[f"{kind}{op}"] for kind in "FD" for op in ("FMA", "ADD", "MUL")),
+    )
     ftz = binary.asm["ptx"].count(".ftz") + binary.asm["ptx"].count("div.full")  # type: ignore[attr-defined]
     cells = (registers, stack, spilled, names.total() - names["NOP"], names["LDG"] + names["STG"], flops, ftz)
     return " | ".join(map(str, cells))
@@ -193,7 +207,9 @@ def compiled() -> None:
         "derivative of values": (vjp_kernel, {"TRIDIAGONAL": False, "PAIR": False}),
         "derivative of pairs": (vjp_kernel, {"TRIDIAGONAL": False, "PAIR": True}),
     }
-    print("| kernel | precision | GPU | registers | stack bytes | spilled accesses | instructions | of memory | of floats | approximate |")
+    print(
+        "| kernel | precision | GPU | registers | stack bytes | spills | instructions | memory | floats | approximate |"
+    )
     targets = [GPUTarget("cuda", 80, 32), GPUTarget("cuda", 90, 32), GPUTarget("hip", "gfx942", 64)]
     for name, (kernel, flags) in kernels.items():
         for dtype in ("float32", "float64"):
@@ -204,10 +220,18 @@ def compiled() -> None:
                     row += instructions(binary)
                 else:
                     text = binary.asm["amdgcn"]  # type: ignore[attr-defined]
-                    found = dict(re.findall(r"\.(vgpr_count|vgpr_spill_count|private_segment_fixed_size):\s+(\d+)", text))
+                    found = dict(
+                        re.findall(r"\.(vgpr_count|vgpr_spill_count|private_segment_fixed_size):\s+(\d+)", text)
+                    )
                     count = len(re.findall(r"^\t[vs]_|^\tglobal_|^\tbuffer_|^\tflat_", text, re.MULTILINE))
                     memory = len(re.findall(r"^\t(?:global|buffer|flat|scratch)_", text, re.MULTILINE))
-                    cells = (found["vgpr_count"], found["private_segment_fixed_size"], found["vgpr_spill_count"], count, memory)
+                    cells = (
+                        found["vgpr_count"],
+                        found["private_segment_fixed_size"],
+                        found["vgpr_spill_count"],
+                        count,
+                        memory,
+                    )
                     row += " | ".join(map(str, cells)) + " | | "
                 print(row + " |", flush=True)
 
@@ -239,7 +263,9 @@ def xla() -> None:
             rows = np.random.default_rng(0).standard_normal((2048, dim * (dim + 1) // 2)).astype(dtype)
             array = jax.numpy.asarray(rows)
             times = [
-                cpu_time(lambda array=array, dim=dim: jax.block_until_ready(solve(array, dim, (dim // 2,), False, True))),
+                cpu_time(
+                    lambda array=array, dim=dim: jax.block_until_ready(solve(array, dim, (dim // 2,), False, True))
+                ),
                 cpu_time(lambda rows=rows, dim=dim: lambdak.eigenpair(rows, dim, dim // 2)),
             ]
             each = [1e6 * seconds / len(rows) for seconds in times]
@@ -265,13 +291,13 @@ def measure(name: str) -> None:
     device = torch.device(name, 0)
     module = torch.get_device_module(device)
     print(f"{module.get_device_name(device)}, PyTorch {torch.__version__}, lambdak {lambdak.__version__}")
-    print("| d | precision | batch | kernel, M/s | eigh, M/s | gradient, kernel, ms | gradient, eigh, ms | largest difference |")
+    print("| d | precision | batch | kernel, M/s | gradient, ms | eigh, M/s | gradient, ms | largest difference |")
     for dtype in (torch.float32, torch.float64):
         print(f"# used in {dtype}: {chosen(torch.empty(1, dtype=dtype, device=device), 9) is not None}")
         for dim in SHOWN:
             for batch in (1000, 100_000):
                 rows = torch.randn(batch, dim * (dim + 1) // 2, dtype=dtype, device=device)
-                columns: list[list[float]] = [[], []]
+                columns: list[float] = []
                 values = []
                 for enabled in (True, False):
                     device_kernel(enabled)
@@ -288,10 +314,9 @@ def measure(name: str) -> None:
 
                     values.append(forward())
                     seconds = [waited(call, module) for call in (forward, gradient)]
-                    columns[0].append(len(rows) / seconds[0] / 1e6)
-                    columns[1].append(1e3 * seconds[1])
+                    columns += [len(rows) / seconds[0] / 1e6, 1e3 * seconds[1]]
                 apart = (values[0][: len(values[1])] - values[1]).abs().max().item()
-                cells = " | ".join(f"{value:.3g}" for value in (*columns[0], *columns[1], apart))
+                cells = " | ".join(f"{value:.3g}" for value in (*columns, apart))
                 print(f"| {dim} | {str(dtype)[6:]} | {batch} | {cells} |", flush=True)
     device_kernel(True)
 

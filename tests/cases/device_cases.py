@@ -14,7 +14,6 @@ from triton.runtime.interpreter import InterpretedFunction
 import torch
 from lambdak.torch.device import choice
 
-
 _real, _prepared = InterpretedFunction.__call__, set()
 
 

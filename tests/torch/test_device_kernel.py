@@ -11,13 +11,13 @@ from matrices import FACTORIES, SCALES
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
-from device_cases import as_a_device, interpreter  # noqa: E402
+from device_cases import as_a_device, interpreter
 
-import lambdak  # noqa: E402
-import torch  # noqa: E402
-from lambdak.eigen.rounding import eigenvalue_error  # noqa: E402
-from lambdak.torch import device_kernel, eigenpair, eigenvalue, tridiagonal_eigenpair  # noqa: E402
-from lambdak.torch.device import choice, hard, launch  # noqa: E402
+import lambdak
+import torch
+from lambdak.eigen.rounding import eigenvalue_error
+from lambdak.torch import device_kernel, eigenpair, eigenvalue, tridiagonal_eigenpair
+from lambdak.torch.device import choice, hard, launch
 
 LIMIT = 10  # that of the CPU kernel
 
@@ -180,7 +180,9 @@ def test_a_kernel_that_is_wrong_on_a_device_is_warned_of_once_and_not_used(fault
     rows = torch.randn(4, 6)
     wanted = eigenvalue(rows, 3, 1)
     with as_a_device(sound=None):
-        with pytest.warns(RuntimeWarning, match=r"not used on cpu in float32: (the eigenvalues differ|RuntimeError: no)"):
+        with pytest.warns(
+            RuntimeWarning, match=r"not used on cpu in float32: (the eigenvalues differ|RuntimeError: no)"
+        ):
             found = eigenvalue(rows, 3, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -11,7 +11,7 @@ _setting: bool | None = {"0": False, "1": True}.get(os.environ.get(_VARIABLE, ""
 
 
 def host_kernel(enabled: bool | None = None) -> None:
-    """Compute by a callback to the compiled kernel (True), in pure XLA (False), or by the callback on CPUs alone (None).
+    """Compute by a callback to the compiled kernel (True), in pure XLA (False), or by callbacks on CPUs alone (None).
 
     A callback is the fast way on a CPU, but cannot be exported, and from an accelerator moves all matrices to the host
     and back. XLA runs on any device, shards and exports; it is experimental, for only CPUs have run it. The choice is

@@ -1,7 +1,8 @@
 """The spectral neuron as a citizen of PyTorch: a differentiable eigenpair, modules, hyper-networks and flows.
 
 Modules: ``packing``, ``inputs`` what is refused, ``operators``, ``derivatives``, ``dispatch`` which way a call takes,
-``device`` the kernel of GPUs, ``autograd``; ``spectral_maps`` matrix functions, ``constraints``, ``coordinates`` of one kind of matrices;
+``device`` the kernel of GPUs, ``autograd``; ``spectral_maps`` matrix functions, ``constraints``, ``coordinates`` of
+one kind of matrices;
 ``linear_shapes`` what shapes ask of matrices, ``implied`` what follows from that, ``shaped`` and ``slopes`` how they
 keep it, ``promised`` what holds now; ``states`` what is saved of modules, ``constrained``, ``modules``, ``sparse``;
 ``composition`` what networks guarantee, ``parts`` and ``composed_shapes`` how it composes; ``convert``, ``shrink`` and

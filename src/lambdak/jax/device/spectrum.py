@@ -35,7 +35,7 @@ def _rotated(full: Array, turn: Array, p: Array, q: Array) -> tuple[Array, Array
 
 
 def whole_spectrum(t: Tridiagonal, needed: Array) -> tuple[Array, Array]:
-    """Eigenvalues (n, lanes), ascending, and vectors in columns (n, n, lanes), of the lanes ``needed``; nothing else."""
+    """Eigenvalues (n, lanes), ascending, and vectors in columns (n, n, lanes), right in the lanes ``needed``."""
     n = len(t.d)
     i = np.arange(n)
     full = jnp.zeros((n, n, t.d.shape[-1]), t.d.dtype) + nothing(t.d)

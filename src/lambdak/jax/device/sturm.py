@@ -29,7 +29,7 @@ class Tridiagonal(NamedTuple):
 
 
 def evaluate(t: Tridiagonal, x: Array) -> tuple[Array, Array, Array]:
-    """f and exponent with det(T - x) = f 2^exponent up to a constant, and the number of eigenvalues below x."""
+    """F and exponent with det(T - x) = f 2^exponent up to a constant, and the number of eigenvalues below x."""
     n, (top, every) = len(t.d), (800, 16) if x.dtype == jnp.float64 else (100, 4)
 
     def step(i: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

@@ -134,6 +134,8 @@ def repaired(t: Tridiagonal, value: Array, failed: Array, z: Array) -> tuple[Arr
 
     trial = jnp.asarray(_start(len(z)), z.dtype)[:, None] + nothing(z)
     state = jax.lax.while_loop(
-        lambda state: failed.any() & (state[0] < 4), again, (jnp.int32(0), jnp.where(failed, 0, z) + nothing(trial), trial, shift, best)
+        lambda state: failed.any() & (state[0] < 4),
+        again,
+        (jnp.int32(0), jnp.where(failed, 0, z) + nothing(trial), trial, shift, best),
     )
     return jnp.where(failed, corrected(value, state[3]), value), jnp.where(failed & (state[4] < 1), state[1], z)

@@ -9,9 +9,24 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
 from lambdak.torch.device.lanes import (
-    ROOT_HALF, any_lane, bias, bits, divide, dot, epsilon, exponent_field, get, infinity_bits, inverse, power_of_two,
-    put, put_where, root, row_start,
+    ROOT_HALF,
+    any_lane,
+    bias,
+    bits,
+    divide,
+    dot,
+    epsilon,
+    exponent_field,
+    get,
+    infinity_bits,
+    inverse,
+    power_of_two,
+    put,
+    put_where,
+    root,
+    row_start,
 )  # fmt: skip
 from lambdak.torch.device.reduce import transform_back, transform_forth, tridiagonalise
 from lambdak.torch.device.spectrum import choose_pairs, solve_apart, whole_spectrum
@@ -154,7 +169,7 @@ def solve_kernel(
                 found, wrong = find_vector(d, e, n, found, vectors, values, m, work)
                 failed = failed | wrong
             put(values, m, found)
-        if VECTORS:
+        if VECTORS:  # noqa: SIM102 - known when it is compiled, unlike what follows
             if any_lane(failed):
                 if SEVERAL:
                     full = vectors + count * n * BLOCK
@@ -199,7 +214,7 @@ def _add(at, real, m, x):
 
 @triton.jit
 def _project(x, y, n):
-    """y -= x xᵀy for a unit x."""
+    """Y -= x xᵀy for a unit x."""
     share = dot(x, y, n)
     for i in range(0, n):
         put(y, i, get(y, i) - share * get(x, i))
@@ -254,7 +269,7 @@ def vjp_kernel(
         real = block * BLOCK + lane < rows
         row = tl.minimum(block * BLOCK + lane, rows - 1).to(tl.int64)
         if PAIR:
-            _, _, mean, spread, unit, inner, outer, bad = _set_up(
+            _, _, mean, spread, unit, inner, outer, _ = _set_up(
                 coords + row * size, n, packed, d, e, e2, h, work, TRIDIAGONAL
             )
             norm = root((mean * mean + spread * spread) * n)

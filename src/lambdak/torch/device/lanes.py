@@ -69,11 +69,10 @@ def row_start(i):
 
 @triton.jit
 def divide(x, y):
-    """x / y, correctly rounded."""
+    """X / y, correctly rounded."""
     if x.dtype == tl.float64:
         return x / y
-    else:
-        return tl.math.div_rn(x, y)
+    return tl.math.div_rn(x, y)
 
 
 @triton.jit
@@ -87,8 +86,7 @@ def root(x):
     """√x, correctly rounded."""
     if x.dtype == tl.float64:
         return tl.math.sqrt(x)
-    else:
-        return tl.math.sqrt_rn(x)
+    return tl.math.sqrt_rn(x)
 
 
 @triton.jit

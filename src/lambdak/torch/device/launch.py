@@ -16,7 +16,7 @@ from torch import Tensor
 
 _PROGRAMS = 16  # per multiprocessor, of one warp each: what 128 registers a thread allow
 _SCRATCH = 256 << 20  # bytes at most, unless one program needs more
-# One thread per matrix needs one warp per program; nothing in the loops can be pipelined; a product may fuse with a sum.
+# A program is one warp, whose threads have a matrix each; loops are not pipelined; a product may fuse with a sum.
 OPTIONS = {"num_warps": 1, "num_stages": 1, "enable_fp_fusion": True}
 
 

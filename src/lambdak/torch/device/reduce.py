@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
 from lambdak.torch.device.lanes import dot, get, inverse, put, root, row_start, with_sign
 
 
@@ -55,7 +56,7 @@ def _update(packed, work, n, s):
 
 @triton.jit
 def _next_update(h, work, n, s):
-    """w = h p - (h/2)(h uᵀp) u, so that H A H = A - u wᵀ - w uᵀ; u becomes the pending v."""
+    """W = h p - (h/2)(h uᵀp) u, so that H A H = A - u wᵀ - w uᵀ; u becomes the pending v."""
     v, w, u = work, work + n * work.shape[0], work + 2 * n * work.shape[0]
     p = work + 3 * n * work.shape[0]
     factor, ahead = get(h, s), (s + 1) * work.shape[0]
@@ -86,7 +87,7 @@ def tridiagonalise(packed, d, e, h, work, n, tiny):
 
 @triton.jit
 def _reflect(packed, h, n, s, z):
-    """z -= h u (uᵀz)."""
+    """Z -= h u (uᵀz)."""
     total = tl.zeros((z.shape[0],), z.dtype.element_ty)
     for i in range(s + 1, n):
         total += get(packed, row_start(i) + s) * get(z, i)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
 from lambdak.torch.device.lanes import any_lane, divide, epsilon, get, inverse, put, put_where, root
 
 _MOST_SWEEPS = tl.constexpr(20)

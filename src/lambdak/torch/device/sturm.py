@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
 from lambdak.torch.device.lanes import (
-    any_lane, bias, divide, epsilon, exponent_field, get, negative, power_of_two, with_sign,
+    any_lane,
+    bias,
+    divide,
+    epsilon,
+    exponent_field,
+    get,
+    negative,
+    power_of_two,
+    with_sign,
 )  # fmt: skip
 
 _MOST_PASSES = tl.constexpr(256)
@@ -40,7 +49,7 @@ def _rescaled(p0, p1, exponent):
 
 @triton.jit
 def evaluate(d, e2, n, x):
-    """f and exponent with det(T - x) = f 2^exponent up to a constant, and the number of eigenvalues below x."""
+    """F and exponent with det(T - x) = f 2^exponent up to a constant, and the number of eigenvalues below x."""
     p0 = tl.full(x.shape, 2.0 ** _top(x.dtype), x.dtype)
     p1 = (get(d, 0) - x) * p0
     exponent = tl.zeros(x.shape, tl.int32)

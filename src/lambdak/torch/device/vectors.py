@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+
 from lambdak.torch.device.lanes import (
-    any_lane, away_from_zero, divide, dot, epsilon, get, inverse, put, put_where, root,
+    any_lane,
+    away_from_zero,
+    divide,
+    dot,
+    epsilon,
+    get,
+    inverse,
+    put,
+    put_where,
+    root,
 )  # fmt: skip
 
 
