@@ -65,7 +65,7 @@ class Matches:
     def wins(self) -> np.ndarray:
         """How much of each table's match the row won against the column, (tables, methods, methods)."""
         own, other = self.metrics[..., :, None], self.metrics[..., None, :]
-        played = np.isfinite(own) & np.isfinite(other)
+        played = np.isfinite(own) & np.isfinite(other) & ~np.eye(len(self.methods), dtype=bool)
         won = np.where(played, (own > other) + 0.5 * (own == other), 0.0)
         return won.sum(axis=1) / np.maximum(played.sum(axis=1), 1)
 
