@@ -70,6 +70,24 @@ def test_intervals_hold_the_ratings_and_have_no_width_where_all_tables_agree(elo
         np.testing.assert_allclose(low, high)
 
 
+@pytest.mark.parametrize(
+    ("task", "own", "best", "behind"),
+    [
+        ("regression", 0.900, 0.904, True),
+        ("regression", 0.902, 0.904, False),
+        ("classes", 0.106, 0.100, True),
+        ("classes", 0.104, 0.100, False),
+        ("classes", 0.050, 0.100, False),
+    ],
+)
+def test_behind_is_who_has_more_than_the_allowed_difference(script, capsys, task, own, best, behind):
+    contest, standings = script("contest"), script("standings")
+    scores = {"lambdak-fast": own, "LightGBM": best, "CatBoost": best + (0.2 if task == "classes" else -0.2)}
+    results = [contest.Result("table", 0, name, 9, 1, "1", task, score) for name, score in scores.items()]
+    standings.print_behind(standings.Standings(results))
+    assert ("| lambdak-fast |" in capsys.readouterr().out) == behind
+
+
 # ---- a contest ----------------------------------------------------------------------------------------------------
 
 
