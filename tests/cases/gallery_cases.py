@@ -15,6 +15,8 @@ from lambdak.losses import (
     SquaredError,
     Tweedie,
 )
+from lambdak.losses.event_loss import EventLog
+from lambdak.losses.survival import Survival
 
 LOSSES = {
     SquaredError: "plot_regressor",
@@ -28,6 +30,8 @@ LOSSES = {
     BinaryLog: "plot_classifier",
     SoftmaxLog: "plot_classes",
     Ordinal: "plot_ordinal",
+    Survival: "plot_survival",
+    EventLog: "plot_survival",
 }
 CONSTRAINTS = {
     "monotone": "plot_monotone",

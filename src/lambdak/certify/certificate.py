@@ -39,6 +39,9 @@ METHODS = {
     "rounding",
     "quantiles": "the steps from quantile to quantile must be positive semidefinite; value is the smallest of their "
     "eigenvalues",
+    "survival": "the steps from knot to knot of time must be positive semidefinite; value is the smallest of their "
+    "eigenvalues; between knots the raw score is straight in the logarithm of time, and beyond them, where curves are "
+    "extrapolated, it rises with one slope for all rows",
     "cut-points": "the steps from cut-point to cut-point must be positive semidefinite, or they are eigenvalues of one "
     "matrix, which are in order",
     "interactions": "in every member the matrices of all columns but those of one group must be zero or multiples of "

@@ -1,10 +1,10 @@
 """The command line: ``lambdak demo | fit | predict | explain | certify | sign | report | …``, one file each.
 
-Modules: one file per command; ``options``, ``dataset``, ``task``; ``tables`` and which of them are read in batches,
-``large_rows`` fits and tests on rows that are not all in memory; ``table_streams`` tables that need not fit into
-memory, ``csv_stream`` their blocks, read ahead, ``plain_files`` and what is wrong with their text; ``written_tables``;
-``models`` and their signatures, ``outputs``, ``errors``, ``fit_summary``, ``demo_results``; ``cells`` what is typed as
-a cell, a level, bounds or a class, ``constraint`` what is typed as a shape.
+Modules: one file per command; ``options``, ``dataset``, ``event_columns``, ``task``; ``tables`` and which of them are
+read in batches, ``large_rows`` fits and tests on rows that are not all in memory; ``table_streams`` tables that need
+not fit into memory, ``csv_stream`` their blocks, read ahead, ``plain_files`` and what is wrong with their text;
+``written_tables``; ``models`` and their signatures, ``outputs``, ``errors``, ``fit_summary``, ``demo_results``;
+``cells`` what is typed as a cell, a level, bounds or a class, ``constraint`` what is typed as a shape.
 
 Commands: ``certify``, ``config``, ``counterfactual``, ``demo``, ``dossier``, ``drift``, ``explain``, ``export``,
 ``fit``, ``optimize``, ``predict``, ``reasons``, ``report``, ``reproduce``, ``sign``, ``verify_signature``.
