@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectFromModel
 
 import lambdak
 from lambdak import SpectralRegressor
-from lambdak.model.influence import mean_effects
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.readout import readouts
 
 KINDS = ["regressor", "free", "linear", "poisson", "binary", "multiclass", "quantiles", "ordinal"]

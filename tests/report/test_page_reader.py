@@ -12,7 +12,7 @@ from reader_cases import other_model, wide_model, wide_table
 from report_cases import Visit, X, Y, fitted, page_row, python
 
 import lambdak
-from lambdak.model.influence import mean_effects
+from lambdak.model.mean_effects import mean_effects
 
 AXE = Path(__file__).parents[2] / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 SEVERE = ("serious", "critical")

@@ -10,11 +10,12 @@ import numpy as np
 from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.pair_surface import PairSurface, pair_surface
+from lambdak.explain.progress import watched
 from lambdak.explain.promised import all_promised, with_promises
 from lambdak.explain.rows import baseline_row, local_slopes, observed_table
 from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
-from lambdak.model.influence import column_effects
+from lambdak.model.mean_effects import column_effects
 from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
@@ -178,7 +179,7 @@ def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExp
             column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work),
             model, readout, i,
         )
-        for i in range(n)
+        for i in watched(range(n), "columns explained")
     ]  # fmt: skip
     ordered = sorted(effects, key=lambda effect: (-effect.importance if rows else 0.0, -effect.proven))
     pairs = interactions(readout, design if rows else None)

@@ -19,7 +19,7 @@ from lambdak.explain.rows import baseline_row, observed_table
 from lambdak.explain.wording import Amounts, cell_text, effect_words, reference_words, separated_cell
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
@@ -147,7 +147,7 @@ def surface_of(
     columns = [readout.columns[i] for i in pair]
     still = Design(some.ids, some.weights.copy())
     for i in pair:
-        still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+        still.weights[:, list(readout.slots[i])] = 0.0
     others = readout.packed(still)  # (members, rows, D)
     grids = [_grid(readout, others, i) for i in pair]
     mean = _means(readout, others, [np.vstack([column.baseline(), points]) @ readout.column(i)

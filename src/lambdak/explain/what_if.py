@@ -19,7 +19,7 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.row_words import RowWords
 from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model.influence import weyl
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
@@ -137,7 +137,7 @@ def score_interval(
         return np.min([low for low, _ in intervals], axis=0), np.max([high for _, high in intervals], axis=0)
     path = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     others, reach = readout.packed(still), readout.reach(still)
     reach[:, i] = np.abs(path).sum(axis=1).max(initial=1.0)
     rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
@@ -180,6 +180,6 @@ def scores_along(
     else:
         cells, design_rows = tuple(between), column.path(between, 1)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     packed = readout.packed(still)[:, :, None] + (design_rows @ readout.column(i))[:, None]
     return cells, readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))
