@@ -1,4 +1,4 @@
-"""Columns that do nothing cost nothing and change nothing: effects, pairs, mean effects, single rows. Also ``progress``."""
+"""Columns that do nothing cost nothing and change nothing: effects, pairs, mean effects, rows. Also ``progress``."""
 
 from __future__ import annotations
 
