@@ -11,7 +11,6 @@ import copy
 import inspect
 import os
 import reprlib
-import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.pipeline_contents import check_contents, check_stored
 from lambdak.store import ModelFileError, SavedModel, load_model, model_bytes, model_from_bytes, model_from_json
 from lambdak.store._losses import ESTIMATORS
+from lambdak.table.visible import warn_user
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -56,11 +56,9 @@ class PipelineFile:
         unknown = file.untrusted()
         file._check_readable(unknown)
         if unknown:
-            warnings.warn(
+            warn_user(
                 f"load will refuse the steps {unknown}, which are not known to be safe, unless it is called with "
-                f"trusted={unknown}",
-                UserWarning,
-                stacklevel=3,
+                f"trusted={unknown}"
             )
         return file
 

@@ -17,6 +17,7 @@ from lambdak.estimators.methods import ModelMethods
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
+from lambdak.table.keyword_names import with_names_suggested
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:
@@ -154,9 +155,14 @@ class FittedViews:
         return LearningCurves.of(self.model_.loss, self.loss_curve_, self.validation_curve_)
 
 
+@with_names_suggested
 def compare_report(
-    path: str | os.PathLike[str], models: Mapping[str, ModelMethods], X: Any = None, y: Any = None, **options: Any
-) -> Path:
+    path: str | os.PathLike[str], models: Mapping[str, ModelMethods], X: Any = None, y: Any = None, *,
+    sample_weight: Any = None, offset: Any = None, exposure: Any = None,
+    X_test: Any = None, y_test: Any = None, sample_weight_test: Any = None, offset_test: Any = None,
+    exposure_test: Any = None,
+    target: str | None = None, units: Mapping[str, str] | None = None, n_resamples: int = 200, random_state: int = 0,
+) -> Path:  # fmt: skip
     """Write one HTML file in which two models run side by side, and return its path.
 
     Parameters
@@ -165,9 +171,10 @@ def compare_report(
         The HTML file.
     models : mapping
         Two fitted estimators that predict the same, by their names.
-    X, y, options
-        As in :meth:`~lambdak.SpectralRegressor.report`: rows to start from, and ``X_test`` and ``y_test``, which
-        neither fit has seen, to measure both on.
+    X, y
+        Rows to start from; all other arguments are as in :meth:`~lambdak.SpectralRegressor.report`.
+    X_test, y_test
+        Rows that neither fit has seen, to measure both on.
 
     Examples
     --------
@@ -177,4 +184,8 @@ def compare_report(
     from lambdak.report.comparison import Rival, write_comparison
 
     rivals = [Rival(name, own._fitted, **own._reported()) for name, own in models.items()]
-    return write_comparison(rivals, path, X, y, **options)
+    return write_comparison(
+        rivals, path, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure, X_test=X_test, y_test=y_test,
+        sample_weight_test=sample_weight_test, offset_test=offset_test, exposure_test=exposure_test, target=target,
+        units=units, n_resamples=n_resamples, random_state=random_state,
+    )  # fmt: skip

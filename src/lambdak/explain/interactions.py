@@ -87,7 +87,8 @@ def couplings(readout: Readout, design: Design) -> Float64Array:
     as that pull: there the expansion ends.
     """
     n = len(readout.acting)
-    spectrum, basis = eigenpair(readout.packed(design), readout.dim, range(readout.dim))
+    values, vectors = eigenpair(readout.packed(design), readout.dim, range(readout.dim))
+    spectrum, basis = np.asarray(values, np.float64), np.asarray(vectors, np.float64)
     gaps = spectrum[..., [readout.index]] - spectrum  # (members, rows, d)
     pulls = np.stack([_pulls(readout, design, i, basis) for i in readout.acting]) if n else np.zeros((0, *gaps.shape))
     found = np.zeros((n, n))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +24,7 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.frames import make_frame
 from lambdak.table.read import Table
+from lambdak.table.visible import warn_user
 
 _SHOWN = 4  # rows that a warning names
 _PRINTED = 3  # rows
@@ -270,10 +270,9 @@ def _warn_of(error: Float64Array, most: Float64Array) -> None:
     rows = np.flatnonzero(error > most)
     if rows.size:
         named = ", ".join(map(str, rows[:_SHOWN].tolist())) + (" and others" if rows.size > _SHOWN else "")
-        warnings.warn(
+        warn_user(
             f"attributions of {rows.size} of {len(error)} rows (row {named}) may be off by up to {error.max():.2g}: on "
-            "the way from the baseline eigenvalues come closer than rounding can tell; see `error`",
-            stacklevel=4,
+            "the way from the baseline eigenvalues come closer than rounding can tell; see `error`"
         )
 
 
