@@ -56,6 +56,7 @@ OWNERS = {
         "governance/performance/plots.py",
         "governance/tables/plots.py",
         "paper/output/figures/",
+        "table/shown.py",
     ],
     "IPython": ["training/live_curve.py"],
     "fairlearn": ["governance/fairness/groups.py"],
@@ -68,6 +69,7 @@ OWNERS = {
     "narwhals": ["table/read.py", "table/frames.py", "table/dates.py", "cli/"],
     "rich": [
         "certify/certificate.py",
+        "explain/progress.py",
         "training/members.py",
         "training/large/fit.py",
         "dask/progress.py",

@@ -1,4 +1,4 @@
-"""Mean absolute effects, against predictions of rows that were changed by hand."""
+"""``mean_effects`` and importances, against predictions of rows that were changed by hand."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.table.keyword_names import with_names_suggested
+from lambdak.table.shown import FRAME, HEADING
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:
@@ -28,11 +29,7 @@ _COLUMNS = 5
 _CLAIMS = 6
 _NOTHING = 1e-6  # of the strongest column: rounding
 _LONGEST = 90  # characters of a name
-# Colours of the page, so that the card fits light and dark notebooks alike; bars are a blue that both show.
-_STYLE = (
-    "border:1px solid rgba(128,128,128,.45);border-radius:8px;padding:10px 14px;margin:4px 0;max-width:640px;"
-    "color:inherit;background:transparent;font-family:sans-serif;font-size:13px;line-height:1.45"
-)
+_STYLE = FRAME.format(width=640)  # bars are a blue that light and dark notebooks show
 _BAR = "display:inline-block;height:9px;border-radius:2px;background:#56B4E9;vertical-align:middle"
 _FAINT = "opacity:.7"
 
@@ -40,7 +37,7 @@ _FAINT = "opacity:.7"
 def card_html(model: Model, curves: LearningCurves | None, sizes: NDArray[np.float64], seen: bool, rest: str) -> str:
     """The card; ``sizes`` are mean effects if ``seen``, else proven bounds; ``rest`` is HTML to unfold."""
     parts = [
-        f'<div style="font-weight:600;font-size:15px">{escape(model.estimator)}</div>',
+        f'<div style="{HEADING}">{escape(model.estimator)}</div>',
         f"<div>{_text(task_words(model))}</div>",
         *([] if curves is None else [f"<div>{_text(score_words(curves))}</div>"]),
         *_guarantees(model),

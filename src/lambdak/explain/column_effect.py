@@ -20,6 +20,7 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import number
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _MOST_POINTS = 129
@@ -28,7 +29,7 @@ _BINS = 40  # of the rows along a number
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnEffect:
+class ColumnEffect(Shown):
     """One column, in units of the raw score; printed, it says what the column does.
 
     Attributes
@@ -125,8 +126,6 @@ class ColumnEffect:
         within = " within the training range" if self.within_range else ""
         lines.append(f"  proven: no change of it{within} moves it by more than {upwards(self.proven)}, in any row")
         return "\n".join(map(visible, lines))
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """The effect with its proven band; returns the Axes."""

@@ -22,6 +22,7 @@ from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.frames import aligned, make_frame
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _MOST_ROWS = 300  # of X that effects are averaged over
@@ -32,7 +33,7 @@ _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class GlobalExplanation:
+class GlobalExplanation(Shown):
     """All columns of a model, the most important first, and pairs of them; printed, it is a table.
 
     Attributes
@@ -126,8 +127,6 @@ class GlobalExplanation:
             named = shown_names(map(str, labels))
             lines.append(f"This is one of several: explain_global(X, output=…) explains another of {named}")
         return "\n".join(map(visible, lines))
-
-    __repr__ = __str__
 
     def _table(self) -> list[str]:
         shown = [effect for effect in self.effects if effect.proven][:_PRINTED]

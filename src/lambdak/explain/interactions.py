@@ -20,14 +20,15 @@ from lambdak.explain.progress import watched
 from lambdak.model.readout import Readout
 from lambdak.table.design import Design
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 
 _H_ROWS = 40  # of which all pairs are formed
 _H_PAIRS = 45  # pairs of columns that H is computed for, the strongest first
 _TINY = 1e-300
 
 
-@dataclass(frozen=True)
-class Interaction:
+@dataclass(frozen=True, repr=False)
+class Interaction(Shown):
     """Two columns, in units of the raw score; NaN where there are no rows to observe, or too many pairs.
 
     Attributes

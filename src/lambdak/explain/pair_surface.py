@@ -26,6 +26,7 @@ from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _POINTS = 24  # of a number
@@ -36,7 +37,7 @@ _MOST_SEEN = 400  # rows whose cells are kept
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PairSurface:
+class PairSurface(Shown):
     """Two columns over a grid, in units of the raw score; printed, it says where they do most.
 
     Attributes
@@ -97,8 +98,6 @@ class PairSurface:
             "only both together do."
         )
         return visible(text)
-
-    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data, for JSON: what is not known is None."""

@@ -23,6 +23,7 @@ from lambdak.model.readout import Readout
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 TEETH = 24  # at least, over the range
@@ -34,7 +35,7 @@ _WORDS = RowWords()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WhatIf:
+class WhatIf(Shown):
     """With ``column`` anywhere in ``between``, and all else as it is, no prediction leaves [lower, upper].
 
     Printed, it says so of the first rows.
@@ -110,8 +111,6 @@ class WhatIf:
         if len(self) > _PRINTED:
             lines.append(f"… and {len(self) - _PRINTED:,} more rows: see to_frame()")
         return "\n".join(map(visible, lines)) or "No rows."
-
-    __repr__ = __str__
 
     def _now(self, row: int) -> str:
         return self.amounts(row).prediction(float(self.now[row]))
