@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +24,7 @@ class Fitted:
     n_iter_: int
     _parameters: dict[str, Any]
     _target: KnownTarget = KnownTarget()
+    _observers: ClassVar[list[Callable[[Any], None]]] = []  # that are told of every fit
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -33,6 +35,12 @@ class Fitted:
         if "model_" not in vars(self):  # the check takes longer than a prediction
             check_is_fitted(self, "model_")
         return self.model_
+
+    def _observed(self) -> Self:
+        """Tell the observers of a fit that it has ended."""
+        for observer in self._observers:
+            observer(self)
+        return self
 
     def _offset(self, offset: Any, exposure: Any) -> Any:
         """Return an offset of which an exposure, if there is one, is part."""
