@@ -13,14 +13,14 @@ if find_spec("mlflow") is None:
     raise ImportError("lambdak.mlflow needs MLflow: pip install 'lambdak[mlflow]', or mlflow itself")
 
 from lambdak.mlflow.autologging import autolog
-from lambdak.mlflow.flavour import FLAVOUR, ModelWrapper, _load_pyfunc, load_model, log_model, save_model
+from lambdak.mlflow.flavour import FLAVOUR, ModelWrapper, load_model, log_model, save_model
+from lambdak.mlflow.flavour import _load_pyfunc as _load_pyfunc  # which MLflow calls by this name
 from lambdak.mlflow.schema import signature_of, typical_rows
 from lambdak.mlflow.trust import trusted_types
 
 __all__ = [
     "FLAVOUR",
     "ModelWrapper",
-    "_load_pyfunc",
     "autolog",
     "load_model",
     "log_model",
