@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from fitted_models import X, Y
@@ -14,6 +15,7 @@ from lambdak import SpectralRegressor
 from lambdak.table.shown import Shown, result_html
 
 PICTURED = {"lorenz", "calibration", "roc", "explain_global", "explain_local", "performance", "drift", "compare"}
+AXE = Path(__file__).parents[1] / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -141,3 +143,19 @@ def test_equality_and_copies_of_results_are_as_before(cases):
     claim = cases["certify().claims"]
     assert replace(claim) == claim
     assert replace(claim, subject="another") != claim
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed: .ci/programs does it")
+@pytest.mark.parametrize(("paper", "ink"), [("#ffffff", "#111111"), ("#111111", "#dddddd")])
+def test_everybody_can_read_results_on_light_and_dark_pages(browser, cases, tmp_path, paper, ink):
+    shown = "".join(f"<section>{result._repr_html_()}</section>" for result in cases.values())
+    colours = f"background:{paper};color:{ink}"
+    text = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Results</title><body style="{colours}"><main>'
+    (tmp_path / "results.html").write_text(f"{text}<h1>Results</h1>{shown}</main></body></html>")
+    page = browser.new_page()
+    page.goto((tmp_path / "results.html").as_uri())
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    assert [
+        (own["id"], own["nodes"][0]["html"][:300]) for own in found if own["impact"] in ("serious", "critical")
+    ] == []

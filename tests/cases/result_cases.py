@@ -71,5 +71,5 @@ def _made() -> Iterator[tuple[str, Any]]:
     yield from {"reasons": why, "decision": declined, "reason": declined.reasons[0]}.items()
     customer = {"age": 40.0, "region": "north", "kind": "a"}
     yield "minimize", minimize(number, ["income"], fixed=customer, time_limit=0.2)
-    yield "learning curves", number._learning_curves()
+    yield from {"learning curves": number._learning_curves(), "model": number.model_}.items()
     yield "ordinal", fitted("ordinal").performance(X, CUTS, output=1, n_resamples=20)

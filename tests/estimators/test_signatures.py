@@ -1,6 +1,6 @@
 """What the methods of estimators take: by name, as the functions behind them do, and what a wrong name is answered.
 
-Also ``fitted``, ``explaining``, ``changing``, ``governing``, ``writing`` and ``table/keyword_names``.
+Also ``fitted``, ``reading``, ``governing``, ``writing`` and ``table/close_names``.
 """
 
 from __future__ import annotations

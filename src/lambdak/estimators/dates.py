@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak.table.close_names import asked
+from lambdak.table.close_names import asked, suggests_names
 from lambdak.table.dates import PARTS, date_columns, expanded, part_names
-from lambdak.table.keyword_names import suggests_names
 
 
 @suggests_names

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak.model import Model
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.rows import row_offset
-from lambdak.table.keyword_names import suggests_names
+from lambdak.table.close_names import suggests_names
 
 if TYPE_CHECKING:
     from lambdak.store import SavedModel, SavedTraining

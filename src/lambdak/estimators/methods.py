@@ -5,11 +5,10 @@ A method imports the package that does its work, so that who only fits and predi
 
 from __future__ import annotations
 
-from lambdak.estimators.changing import Changing
-from lambdak.estimators.explaining import Explaining
 from lambdak.estimators.governing import Governing
+from lambdak.estimators.reading import Reading
 from lambdak.estimators.writing import Writing
 
 
-class ModelMethods(Explaining, Changing, Governing, Writing):
+class ModelMethods(Reading, Governing, Writing):
     """Methods of an estimator that take its frozen model."""

@@ -17,7 +17,7 @@ from lambdak.estimators.methods import ModelMethods
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
-from lambdak.table.keyword_names import with_names_suggested
+from lambdak.table.close_names import with_names_suggested
 from lambdak.table.shown import FRAME, HEADING
 from lambdak.table.visible import visible
 

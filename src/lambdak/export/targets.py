@@ -10,7 +10,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, final
 
-from lambdak.table.keyword_names import with_names_suggested
+from lambdak.table.close_names import with_names_suggested
 
 
 @final
