@@ -15,8 +15,9 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.influence import apart, mean_effects, of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import apart, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
