@@ -49,6 +49,17 @@ def test_the_larger_capacity_has_to_be_better_by_more_than_chance(monkeypatch, g
     assert SpectralRegressor(random_state=0, n_estimators=1).fit(X, y).model_.dim == dim
 
 
+def test_capacities_of_a_small_table_are_compared_on_the_same_rows(options):
+    X, y = friedman(600, 1.0)
+    SpectralRegressor(max_iter=1, random_state=0).fit(X, y)
+    small, larger = options
+    assert small.session.draft.encoder.n_design < larger.session.draft.encoder.n_design
+    np.testing.assert_array_equal(small.session.problem.y, larger.session.problem.y)
+    encoded = larger.session.draft.encoder.transform(X[larger.rows.places])
+    np.testing.assert_array_equal(encoded.ids, larger.rows.design.ids)
+    np.testing.assert_array_equal(y[larger.rows.places], larger.rows.y)
+
+
 def test_a_user_who_sets_dim_gets_it_and_many_classes_have_no_choice(options):
     X, y = friedman(300, 1.0)
     assert SpectralRegressor(dim=7, n_estimators=1, random_state=0).fit(X, y).model_.dim == 7

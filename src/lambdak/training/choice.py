@@ -23,7 +23,6 @@ from lambdak.training.problem import Folds
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest, Session
 from lambdak.training.settings import FitSettings
-from lambdak.training.terms import Terms
 from lambdak.training.trainer import Trainer
 
 # Standard errors by which a larger capacity, which costs time, must be better. Without it capacity was chosen where it
@@ -73,9 +72,10 @@ def _without(option: Option, dropped: Iterable[int]) -> Option:
     return replace(option, plan=replace(option.plan, dropped=frozenset(dropped)))
 
 
-def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = None) -> Option:
-    """Return the table encoded, in these ``terms`` or those it needs where not all columns may interact."""
-    sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings)
+def _encoded(request: FitRequest, settings: FitSettings, like: Option | None = None) -> Option:
+    """Return the table encoded, with the rows in the order and the terms of another option, if there is one."""
+    rows, terms = (None, None) if like is None else (like.rows, like.session.draft.terms)
+    sketch, rows = draft(request.estimator, request.rows, request.loss, request.classes, settings, rows)
     if sketch.promises.interactions is not None or terms_of_shapes(sketch.promises, sketch.loss.sign) is not None:
         sketch, settings = kept_apart(sketch, rows, settings, terms)
     sketch, written = with_shared_levels(sketch, rows, request.rng)
@@ -89,7 +89,7 @@ def _capacities(request: FitRequest, option: Option) -> list[Option]:
     larger = session.settings.enlarged(session.problem.pencils, len(session.problem.design) / max(columns, 1))
     if larger is None:
         return [option]
-    other = _encoded(request, larger, session.draft.terms)
+    other = _encoded(request, larger, option)
     return [option, _without(other, option.plan.dropped)]
 
 
