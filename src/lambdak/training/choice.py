@@ -15,7 +15,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart, terms_of_shapes
-from lambdak.training.effort import GRID, Regularisation
+from lambdak.training.effort import GRID, MANY_CLASSES, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
 from lambdak.training.pilots import compared, explore, sample_of, vanishing_columns
 from lambdak.training.plan import Plan
@@ -30,6 +30,7 @@ from lambdak.training.trainer import Trainer
 _CERTAINTY = 1.5
 # Models: the variance of two that are also regularised differently promises more than many keep; no study of its own.
 _MOST = 3
+_FACTORS = (1.0, 1.25, 1.5, 2.0)  # of log-odds: members get about 1.5 where classes are many (docs/decisions.md)
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,15 @@ def _capacities(request: FitRequest, option: Option) -> list[Option]:
     if larger is None:
         return [option]
     other = _encoded(request, larger, option)
-    return [option, _without(other, option.plan.dropped)]
+    sizes = {(own.session.draft.dim, own.session.draft.encoder.n_design) for own in (option, other)}
+    return [option, _without(other, option.plan.dropped)] if len(sizes) > 1 else [option]
 
 
 def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tuple[int, list[int]]:
     """Return which option's members lose least on unseen rows, and its strengths, the best one first.
 
-    The strengths are those of the grid, those that pilot models liked first; larger capacities need no less.
+    The strengths are those of the grid, those that pilot models liked first; larger capacities need no less. Where
+    classes are many, whose models take long, the first option is tried with one strength.
     """
     sample = sample_of(options[0].session)
     folds = sample.folds(1, larger=2)
@@ -104,11 +107,12 @@ def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tupl
         return 0, list(strengths)
     chosen, lowest = (0, list(strengths)), None
     for i, option in enumerate(options):
-        tried = sorted({*strengths[: 2 - i], min(strengths[0] + i, len(GRID) - 1)})
+        count = 1 if sample.problem.outputs.pencils >= MANY_CLASSES else 2 - i
+        tried = sorted({*strengths[:count], min(strengths[0] + i, len(GRID) - 1)})
         losses = _losses(option, tried, folds)
         order = losses.mean(axis=1).argsort()
         if lowest is None or _is_better(losses[order[0]], lowest):
-            chosen, lowest = (i, [tried[k] for k in order]), losses[order[0]]
+            chosen, lowest = (i, list(dict.fromkeys([*(tried[k] for k in order), *strengths]))), losses[order[0]]
     return chosen
 
 
@@ -132,16 +136,20 @@ def expected_losses(trainer: Trainer, members: int) -> Float64Array:
 
     Its shape is (pairs, rows). The mean of two models loses less than each of them by half of their variance, that of n
     by 1 − 1/n of it. A single model that is regularised too weakly does badly; several of them may do well together.
+    Log-odds are those of the best factor, which members get, too.
     """
     raw, rows, problem = trainer.unseen()
-    pairs = raw.reshape(-1, 2, *raw.shape[1:])
     unseen = rows if isinstance(rows, slice) else rows[::2]
-    y = problem.y[unseen]
-    together = problem.loss.of_rows(pairs.mean(axis=1), y).astype(np.float64)
-    first, second = (problem.loss.of_rows(pairs[:, i], y).astype(np.float64) for i in range(2))
-    alone = (first + second) / 2
-    share = 2 * (1 - 1 / min(members, _MOST))
-    weight = 1.0
+    y, share, weight = problem.y[unseen], 2 * (1 - 1 / min(members, _MOST)), np.ones(1)
     if problem.weight is not None:
         weight = problem.weight[unseen] / problem.weight[unseen].mean(axis=-1, keepdims=True)
-    return np.asarray(weight * (alone - share * (alone - together)), np.float64)
+    constant = problem.raw(np.zeros((len(raw) * problem.pencils, raw.shape[1], len(problem.outputs.indices))), rows)
+
+    def losses(factor: float) -> Float64Array:
+        pairs = (constant + factor * (raw - constant)).reshape(-1, 2, *raw.shape[1:])
+        together = problem.loss.of_rows(pairs.mean(axis=1), y)
+        alone = (problem.loss.of_rows(pairs[:, 0], y) + problem.loss.of_rows(pairs[:, 1], y)) / 2
+        return np.asarray(weight * (alone - share * (alone - together)), np.float64)
+
+    tried = np.stack([losses(factor) for factor in (_FACTORS if problem.loss.n_classes else _FACTORS[:1])])
+    return np.asarray(tried[tried.mean(axis=2).argmin(axis=0), np.arange(tried.shape[1])])
