@@ -99,7 +99,7 @@ def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tupl
     """Return which option's members lose least on unseen rows, and its strengths, the best one first.
 
     The strengths are those of the grid, those that pilot models liked first; larger capacities need no less. Where
-    classes are many, whose models take long, the first option is tried with one strength.
+    classes are many, whose models take long, each option is tried with one strength.
     """
     sample = sample_of(options[0].session)
     folds = sample.folds(1, larger=2)
@@ -107,8 +107,8 @@ def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tupl
         return 0, list(strengths)
     chosen, lowest = (0, list(strengths)), None
     for i, option in enumerate(options):
-        count = 1 if sample.problem.outputs.pencils >= MANY_CLASSES else 2 - i
-        tried = sorted({*strengths[:count], min(strengths[0] + i, len(GRID) - 1)})
+        others = 0 if sample.problem.outputs.pencils >= MANY_CLASSES else 2 - i
+        tried = sorted({*strengths[:others], min(strengths[0] + i, len(GRID) - 1)})
         losses = _losses(option, tried, folds)
         order = losses.mean(axis=1).argsort()
         if lowest is None or _is_better(losses[order[0]], lowest):
