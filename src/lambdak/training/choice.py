@@ -98,17 +98,17 @@ def _capacities(request: FitRequest, option: Option) -> list[Option]:
 def choose_capacity(options: Sequence[Option], strengths: Sequence[int]) -> tuple[int, list[int]]:
     """Return which option's members lose least on unseen rows, and its strengths, the best one first.
 
-    The strengths are those of the grid, those that pilot models liked first; larger capacities need no less. Where
-    classes are many, whose models take long, each option is tried with one strength.
+    The strengths are those of the grid, those that pilot models liked first. The first option is tried with the best
+    two, but with one where classes are many, whose models take long; others with what was best there.
     """
     sample = sample_of(options[0].session)
     folds = sample.folds(1, larger=2)
     if len(options) == 1 or (folds is None and sample.validation is None):
         return 0, list(strengths)
+    many = sample.problem.outputs.pencils >= MANY_CLASSES
     chosen, lowest = (0, list(strengths)), None
     for i, option in enumerate(options):
-        others = 0 if sample.problem.outputs.pencils >= MANY_CLASSES else 2 - i
-        tried = sorted({*strengths[:others], min(strengths[0] + i, len(GRID) - 1)})
+        tried = sorted(chosen[1][: 1 if i or many else 2])
         losses = _losses(option, tried, folds)
         order = losses.mean(axis=1).argsort()
         if lowest is None or _is_better(losses[order[0]], lowest):
