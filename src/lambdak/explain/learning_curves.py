@@ -50,7 +50,7 @@ class LearningCurves:
 
     @property
     def epochs(self) -> NDArray[np.intp]:
-        """Their numbers, from 1."""
+        """Numbers of all epochs, from 1."""
         return np.arange(1, len(self.training) + 1)
 
     @property

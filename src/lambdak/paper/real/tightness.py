@@ -62,7 +62,7 @@ class Strengths:
     batch: int = 4096
 
     def runs(self) -> Iterator[Shrunk]:
-        """All runs."""
+        """Every training run of the study: each dim, strength, rate and pair of seeds."""
         for dim, strength, rate, pair in product(self.dims, self.strengths, self.rates, self.seeds.pairs()):
             yield Shrunk(dim, strength, rate, *pair)
 
