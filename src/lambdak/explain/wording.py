@@ -12,6 +12,7 @@ from lambdak.model.outward import downwards, upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import number
 
+SHARES = ("logit", "softmax", "cloglog", "loglog")  # links to probabilities
 PREDICTION = "prediction"  # the name of an output that is a number
 _DIGITS = 3  # that are significant, if the target is not written with more
 _RATIO_DIGITS = 3
@@ -25,7 +26,7 @@ def prediction_words(link: str, output: str) -> str:
     >>> prediction_words("logit", "class 'b'"), prediction_words("identity", "prediction")
     ("the probability of class 'b'", 'the prediction')
     """
-    if link in ("logit", "softmax"):
+    if link in SHARES:
         return f"the probability of {output}"
     return "the prediction" if output == PREDICTION else output
 
@@ -39,6 +40,8 @@ def effect_words(link: str, output: str) -> str:
     return {
         "logit": f"log-odds of {output}",
         "softmax": f"raw score of {output} (log-share)",
+        "cloglog": f"log cumulative hazard of {output}",
+        "loglog": f"minus the log cumulative hazard of {output}",
         "log": "logarithm of the prediction",
     }.get(link, PREDICTION if output == PREDICTION else output)
 
@@ -101,7 +104,7 @@ class Amounts:
     @classmethod
     def of(cls, link: str, sizes: Any, target_decimals: int | None = None, unit: str = "") -> Amounts:
         """For numbers up to these sizes: with the decimals of the target, but at least three digits in all."""
-        if link in ("logit", "softmax"):
+        if link in SHARES:
             return cls(link, 1)
         largest = max((abs(float(size)) for size in np.ravel(sizes) if math.isfinite(size)), default=0.0)
         needed = _DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
@@ -173,7 +176,7 @@ class Amounts:
 
     @property
     def _is_share(self) -> bool:
-        return self.link in ("logit", "softmax")
+        return self.link in SHARES
 
     def _plain(self, value: float) -> str:
         if not math.isfinite(value) or abs(value) >= 1e15 or self.decimals > 12:

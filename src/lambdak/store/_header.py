@@ -32,9 +32,10 @@ from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
-# which that may be missing, a file holds what is known of the target; the fifth has constraints.
-FORMAT = 5
-_TRAINED, _DESCRIBED = 3, 4
+# which that may be missing, a file holds what is known of the target; the fifth has constraints, and the sixth times to
+# an event.
+FORMAT = 6
+_TRAINED, _DESCRIBED, _CONSTRAINED = 3, 4, 5
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
@@ -89,7 +90,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": FORMAT if saved.parameters.get(_LATER) or _ordered(model) else _DESCRIBED,
+        "format": _format_of(saved),
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {
@@ -109,6 +110,13 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "n_iter": saved.n_iter,
         _TARGET: encode_target(saved.target),
     }
+
+
+def _format_of(saved: SavedModel) -> int:
+    """Return the earliest format that has all that a model holds, so that older versions read what they can."""
+    if saved.model.loss.times:
+        return FORMAT
+    return _CONSTRAINED if saved.parameters.get(_LATER) or _ordered(saved.model) else _DESCRIBED
 
 
 def _ordered(model: Model) -> bool:

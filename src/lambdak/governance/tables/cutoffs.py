@@ -10,6 +10,7 @@ import numpy as np
 from lambdak._checks import check_int, freeze_arrays
 from lambdak._types import Float64Array
 from lambdak.table.frames import aligned, make_frame, number, percent
+from lambdak.table.shown import Shown
 
 MOST_BANDS = 1000
 
@@ -53,7 +54,7 @@ def separation(score: Float64Array, bad: Float64Array, weight: Float64Array) -> 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Cutoffs:
+class Cutoffs(Shown):
     """Score bands, the best first, and what a cut-off at the lower end of each would do.
 
     Attributes
@@ -120,8 +121,6 @@ class Cutoffs:
             for label, record in zip(self.labels(), self.records(), strict=True)
         ]
         return "\n".join(aligned([head, *rows]))
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """Bad rate of each band and the share that is approved from there on; returns the Axes."""
