@@ -143,11 +143,6 @@ def shown(value: Any, most: int = 60) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
 
 
-def above(value: Fraction) -> float:
-    """A float that is not below a bound, and is zero only if the bound is."""
-    return float(shown(value)) or math.ulp(0.0) * (value > 0)
-
-
 def number(value: Any, what: str, low: float = -LARGEST, high: float = LARGEST) -> Any:
     """A number in [low, high]: an int if these are ints, or else a float."""
     kinds = (int,) if type(low) is int else (int, float)
@@ -699,7 +694,7 @@ class Model:
         verdict = "proven" if most <= limit else "refuted" if least > limit else "not proven"
         names = ", ".join(shown(column.name) for column, _ in own) or "all columns"
         words += f" moves a raw score by at most {shown(most)}"
-        return "slope", names, words, verdict, True, f"the limit is {shown(limit)}", above(most)
+        return "slope", names, words, verdict, True, f"the limit is {shown(limit)}", float(shown(most))
 
     def influence(self, columns: list[Record], cap: float) -> tuple[Any, ...]:
         """The claim about what columns can do, which must not exceed their cap; a group does no more than their sum."""
@@ -714,7 +709,7 @@ class Model:
         how = (where if alone else "sum of the columns' bounds") + f"; the cap is {shown(cap)}" * (cap < math.inf)
         how += f", but computing can add {2 * self.rounding:.3g}" * (most <= cap < computed)
         name, kind = (columns[0].name, "influence") if alone else (names, "joint influence")
-        return kind, name, words, verdict, cap < math.inf, how, above(most)
+        return kind, name, words, verdict, cap < math.inf, how, float(shown(most)) or 5e-324 * (most > 0)
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
