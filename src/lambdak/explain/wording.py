@@ -111,7 +111,7 @@ class Amounts:
         return cls(link, max(0, target_decimals or 0, min(needed, 300)), unit)
 
     def prediction(self, value: float) -> str:
-        """A prediction.
+        """Return a prediction in print, with its unit.
 
         >>> Amounts.of("identity", [190000.0]).prediction(189654.3), Amounts.of("logit", []).prediction(0.0853)
         ('189,654', '8.5 %')

@@ -97,7 +97,7 @@ class LevelBands:
 
     @property
     def kind(self) -> Kind:
-        """Levels."""
+        """What the groups are: levels."""
         return "levels"
 
     @property
