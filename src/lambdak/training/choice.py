@@ -17,6 +17,7 @@ from lambdak._types import Float64Array
 from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart, terms_of_shapes
 from lambdak.training.effort import MANY_CLASSES, Regularisation
+from lambdak.training.factor import largest_factor
 from lambdak.training.high_cardinality import with_shared_levels
 from lambdak.training.pilots import compared, explore, sample_of, unseen_loss, vanishing_columns
 from lambdak.training.plan import Plan
@@ -145,29 +146,30 @@ def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Fl
     session, recipe = sample_of(option.session), option.session.settings.recipe
     schedule = recipe.trial_schedule(session.problem.n_rows, session.settings.max_iter)
     trainer, turns = compared(session, option.plan, strengths, folds, schedule)
-    losses = expected_losses(trainer, recipe.members)
+    factors = [factor for factor in _FACTORS if factor <= largest_factor(option.session.draft)]
+    losses = expected_losses(trainer, recipe.members, factors)
     return np.concatenate(losses.reshape(turns, len(strengths), -1), axis=1)
 
 
-def expected_losses(trainer: Trainer, members: int) -> Float64Array:
+def expected_losses(trainer: Trainer, members: int, factors: Sequence[float] = (1.0,)) -> Float64Array:
     """Return the loss of the mean of so many models like two neighbours of the stack, on rows unseen by both.
 
     Its shape is (pairs, rows). The mean of two models loses less than each of them by half of their variance, that of n
     by 1 − 1/n of it. A single model that is regularised too weakly does badly; several of them may do well together.
-    Log-odds are those of the best factor, which members get, too.
+    Eigenvalues are multiplied by the best of the ``factors``.
     """
     raw, rows, problem = trainer.unseen()
     unseen = rows if isinstance(rows, slice) else rows[::2]
     y, share, weight = problem.y[unseen], 2 * (1 - 1 / min(members, _MOST)), np.ones(1)
     if problem.weight is not None:
         weight = problem.weight[unseen] / problem.weight[unseen].mean(axis=-1, keepdims=True)
-    constant = problem.raw(np.zeros((len(raw) * problem.pencils, raw.shape[1], len(problem.outputs.indices))), rows)
 
     def losses(factor: float) -> Float64Array:
-        pairs = (constant + factor * (raw - constant)).reshape(-1, 2, *raw.shape[1:])
-        together = problem.loss.of_rows(pairs.mean(axis=1), y)
-        alone = (problem.loss.of_rows(pairs[:, 0], y) + problem.loss.of_rows(pairs[:, 1], y)) / 2
+        pairs = trainer.unseen(factor)[0].reshape(-1, 2, *raw.shape[1:])
+        together = problem.loss.of_rows(pairs.mean(axis=1), y).astype(np.float64)
+        first, second = (problem.loss.of_rows(pairs[:, i], y).astype(np.float64) for i in range(2))
+        alone = (first + second) / 2
         return np.asarray(weight * (alone - share * (alone - together)), np.float64)
 
-    tried = np.stack([losses(factor) for factor in (_FACTORS if problem.loss.n_classes else _FACTORS[:1])])
+    tried = np.stack([losses(factor) for factor in factors])
     return np.asarray(tried[tried.mean(axis=2).argmin(axis=0), np.arange(tried.shape[1])])

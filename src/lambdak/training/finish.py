@@ -13,7 +13,6 @@ from sklearn.isotonic import isotonic_regression
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
-from lambdak.losses import IDENTITY
 from lambdak.model import Model
 from lambdak.model.influence import apart, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
@@ -30,25 +29,13 @@ from lambdak.shapes.spreads import Generated, spreads
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
+from lambdak.training.factor import factor_of
 from lambdak.training.limits import check_fit
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest
 from lambdak.training.trainer import Event, Trainer
 
-_PER_UNIT = 20  # factors that are tried between zero and one, and as many in each unit above; no study of its own
-# Of all matrices of a classifier, whose log-odds the mean over members makes too small: the best factors on rows that
-# are not trained on were .85 to 1.65 (docs/decisions.md).
-_LARGEST = 2.5
-# Of a factor of one over zero, and over two, in units of log-likelihood: both weak beside the sum over all unseen rows.
-# On thirteen tables of 400 rows, of 0 to 20 above one, 5 to 20 were best (docs/decisions.md).
-_PREFERENCE = (1.0, 10.0)
-# Of the rarest class, which could be anywhere: with two, one of three tables of noise in benchmarks/classes.py was 24 %
-# above the base rate's log-loss.
-_MORE_ROWS = 4
-# Of the rarest class, with which the fear of more is halved: benchmarks/classes.py has tables of 4 and 20 positives.
-_ENOUGH_ROWS = 20
-_TINY = 1e-30  # below every loss in float32: keeps a division by zero away
 _SAMPLE = 50_000  # rows that decide about the start: its error is then below half a percent of the targets' spread
 # That the start may move, in units of the scale: a bound on a correction that is small where members are trained.
 _FARTHEST = 0.5
@@ -75,18 +62,6 @@ class Fit:
     history: tuple[Event, ...]
     effects: Float64Array
     target: KnownTarget
-
-
-def factor_of(trainer: Trainer, draft: Draft) -> float:
-    """Return what unseen rows say that all matrices are to be multiplied by; 1 where outputs are kept in order.
-
-    It is above 1 only where probabilities are predicted and no cap bounds the matrices.
-    """
-    if draft.outputs.levels:
-        return 1.0
-    promises = draft.promises
-    capped = promises.capped or promises.groups or promises.slopes(draft.encoder.columns)
-    return shrink_factor(trainer, 1.0 if capped or not draft.loss.n_classes else _LARGEST)
 
 
 def corrections(trainer: Trainer, draft: Draft) -> tuple[NDArray[np.float64] | None, float]:
@@ -199,41 +174,6 @@ def _needed(error: FloatArray, weight: FloatArray | None, levels: tuple[float, .
     room = [np.clip(q + (2 * q - 1) / len(errors), 0.0, 1.0) for q in levels]
     quantiles = [np.quantile(errors[:, j], q, weights=weights, method="inverted_cdf") for j, q in enumerate(room)]
     return np.asarray(isotonic_regression(np.asarray(quantiles)), np.float64)
-
-
-def shrink_factor(trainer: Trainer, largest: float = 1.0) -> float:
-    """What all matrices are multiplied by, in [0, largest]: less than 1 where what a model says is too much.
-
-    A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
-    the most probable one under their loss on unseen rows, in units of log-likelihood, after a weak preference for 1, if
-    up to four more rows of a rare class could be anywhere. Below 1 the mean of members needs less: it has the noise of
-    √members independent ones, since all have seen almost the same rows. Above 1 it needs about the same: the mean is
-    less certain than its members, and the refit makes these more certain.
-    """
-    if not trainer.n_unseen:
-        return 1.0
-    losses, loss = trainer.unseen_losses(), trainer.problem.loss
-    unit = 2 * max(losses(1.0).mean(dtype=np.float64), _TINY) if loss.link is IDENTITY else 1.0
-    classes, counts = np.unique(trainer.problem.y, return_counts=True)
-    more = _MORE_ROWS / (1 + counts.min() / _ENOUGH_ROWS) if loss.n_classes else 0.0
-
-    def cost(place: int) -> float:
-        factor = place / _PER_UNIT
-        preference = _PREFERENCE[factor > 1] * (1 - factor) ** 2
-        rare = more and more * losses(factor, classes[counts.argmin()]).mean(dtype=np.float64)
-        return float(trainer.n_unseen * losses(factor).mean(dtype=np.float64) / unit + preference + rare)
-
-    best = _lowest(cost, round(_PER_UNIT * largest)) / _PER_UNIT
-    return best if best == 0 or best >= 1 else float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
-
-
-def _lowest(cost: Callable[[int], float], last: int) -> int:
-    """Return where a convex function of 0, 1, …, last is lowest: losses are convex in raw scores, so in a factor."""
-    first = 0
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (first, middle) if cost(middle) <= cost(middle + 1) else (middle + 1, last)
-    return first
 
 
 def start_shift(trainer: Trainer, factor: float) -> float:

@@ -199,13 +199,13 @@ class Trainer:
         """Whether each model is measured on training rows that it has not seen."""
         return self._validation_rows is not None
 
-    def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
+    def unseen(self, factor: float = 1.0) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Raw scores of the kept models on rows they have not trained on, the indices of these rows, and their problem.
 
-        Without validation rows and folds these are the training rows.
+        Without validation rows and folds these are the training rows. Eigenvalues are multiplied by the ``factor``.
         """
         values, rows, problem = self._measure(self.coef)
-        return problem.raw(values, rows), rows, problem
+        return problem.raw(values * values.dtype.type(factor), rows), rows, problem
 
     def unseen_losses(self) -> Callable[..., FloatArray]:
         """Return the losses (members,) of the kept models on rows unseen by them, as a function of a factor.
