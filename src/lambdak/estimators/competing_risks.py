@@ -14,8 +14,10 @@ from lambdak.estimators.event_arguments import causes_of, without_columns
 from lambdak.estimators.survival import SpectralSurvival
 from lambdak.model.event_curves import EventCurves, check_times
 from lambdak.model.incidence import cumulative_incidence
+from lambdak.table.close_names import suggests_names
 
 
+@suggests_names
 class SpectralCompetingRisks(BaseEstimator):
     """Competing risks: cumulative hazards H_c of all causes, S = exp(−Σ H_c), and incidences that add up to 1 − S.
 
