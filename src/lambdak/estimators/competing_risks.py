@@ -12,11 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak._types import Float64Array
 from lambdak.estimators.event_arguments import causes_of, without_columns
 from lambdak.estimators.survival import SpectralSurvival
+from lambdak.table.close_names import suggests_names
 
 if TYPE_CHECKING:
     from lambdak.model.event_curves import EventCurves
 
 
+@suggests_names
 class SpectralCompetingRisks(BaseEstimator):
     """Competing risks: cumulative hazards H_c of all causes, S = exp(−Σ H_c), and incidences that add up to 1 − S.
 
