@@ -1,4 +1,7 @@
-"""The device kernel in Triton's interpreter: accuracy, derivatives, dispatch, and what happens where it is wrong."""
+"""The device kernel in Triton's interpreter: accuracy, derivatives, dispatch, and what happens where it is wrong.
+
+Tests ``lanes``, ``reduce``, ``sturm``, ``vectors``, ``spectrum``, ``kernels``, ``launch``, ``choice``, ``hard``.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Modules: ``packing`` coordinates; ``functions`` the public ones; ``batch`` any shape to rows; ``engine`` what an
 engine offers; ``lapack``, ``steps``, ``row_loss``, ``records`` the references; ``runtime`` which engine, how many
-threads; ``blas`` on one thread; ``lazy`` attributes without locks; ``rounding`` how far an eigenvalue can be off; ``guess``
-where kernels of devices look first;
-``native/`` the kernel.
+threads; ``blas`` on one thread; ``lazy`` attributes without locks; ``rounding`` how far an eigenvalue can be off;
+``guess`` where to look for one first; ``native/`` the kernel.
 """
 
 from lambdak.eigen.functions import (

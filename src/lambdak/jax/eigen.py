@@ -164,7 +164,8 @@ def _varying(result: Array, packed: Array) -> Array:
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _values(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> Array:
     if not is_host():
-        return device.solve(packed, dim, index, tridiagonal, False)[0]
+        (values,) = device.solve(packed, dim, index, tridiagonal, False)
+        return values
     shape = _shaped((*packed.shape[:-1], len(index)), packed)
 
     def solve(rows: ArrayLike) -> FloatArray:
@@ -234,7 +235,8 @@ def _pseudo_inverse(packed: Array, value: Array, vector: Array, right: Array) ->
 
     def solve(_: object, b: Array) -> Array:
         if not is_host():
-            return device.pseudo_inverse(packed, value, vector, b, dim) + _along(vector, b)
+            solved: Array = device.pseudo_inverse(packed, value, vector, b, dim)
+            return solved + _along(vector, b)
         across: Array = jax.pure_callback(
             _host_pseudo_inverse, _shaped(b.shape, b), packed, value, vector, b,
             vmap_method="broadcast_all",

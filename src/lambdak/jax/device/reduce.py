@@ -47,7 +47,7 @@ def tridiagonalise(matrix: Array, tiny: Array) -> tuple[Array, Array, Reflectors
     return d, jnp.concatenate([off, last[1:, 0]]), Reflectors(vectors, factors)
 
 
-def _reflected(z: Array, reflector: tuple[Array, Array]) -> tuple[Array, None]:
+def _reflected(z: Array, reflector: tuple[Array, ...]) -> tuple[Array, None]:
     u, h = reflector
     return z - h * (u * z).sum(0) * u, None
 

@@ -17,7 +17,8 @@ def _turned(at: Array, p: Array, q: Array, c: Array, s: Array) -> Array:
     """Columns p and q of (n, n, lanes), rotated."""
     x, y = (jax.lax.dynamic_index_in_dim(at, i, 1, keepdims=False) for i in (p, q))
     at = jax.lax.dynamic_update_index_in_dim(at, c * x - s * y, p, 1)
-    return jax.lax.dynamic_update_index_in_dim(at, s * x + c * y, q, 1)
+    turned: Array = jax.lax.dynamic_update_index_in_dim(at, s * x + c * y, q, 1)
+    return turned
 
 
 def _rotated(full: Array, turn: Array, p: Array, q: Array) -> tuple[Array, Array]:

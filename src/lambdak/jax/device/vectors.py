@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
-import numpy as np
 
 import jax
 from jax import Array
@@ -60,7 +61,9 @@ def solve_shifted(t: Tridiagonal, value: Array, cut: Array, z: Array) -> Array:
     links = jnp.where((rows[:-1] == cut) | (rows[1:] == cut), 0, t.e)
     none = nothing(z[0])
 
-    def rotate(state: tuple[Array, ...], row: tuple[Array, ...]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def rotate(
+        state: tuple[Array, Array, Array], row: tuple[Array, ...]
+    ) -> tuple[tuple[Array, Array, Array], tuple[Array, ...]]:
         head, following, zi = state
         below, under, further, zj = row
         norm = jnp.sqrt(head * head + below * below)
@@ -106,15 +109,20 @@ def orthogonalised(values: Array, vectors: Array) -> tuple[Array, Array]:
         z = jax.lax.fori_loop(0, m, remove, vectors[m])
         return vectors.at[m].set(normalised(z)), stale | ((z * z).sum(0) <= 0.25)
 
-    return jax.lax.fori_loop(1, count, one, (vectors, nothing(values[0]) > 0))
+    found: tuple[Array, Array] = jax.lax.fori_loop(1, count, one, (vectors, nothing(values[0]) > 0))
+    return found
 
 
-def _start(n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _start(n: int) -> list[float]:
     """A reproducible start of inverse iteration that has no structure of its own."""
-    x = np.arange(n, dtype=np.uint32) * np.uint32(0x9E3779B1) + np.uint32(0x165667B1)
-    x = (x ^ (x >> 15)) * np.uint32(0x2C1B3C6D)
-    x = (x ^ (x >> 12)) * np.uint32(0x297A2D39)
-    return ((x ^ (x >> 15)) >> 8) * 2.0**-23 - 1
+    low = 0xFFFFFFFF
+    entries = []
+    for i in range(n):
+        x = (i * 0x9E3779B1 + 0x165667B1) & low
+        x = (x ^ (x >> 15)) * 0x2C1B3C6D & low
+        x = (x ^ (x >> 12)) * 0x297A2D39 & low
+        entries.append(((x ^ (x >> 15)) >> 8) * 2.0**-23 - 1)
+    return entries
 
 
 def repaired(t: Tridiagonal, value: Array, failed: Array, z: Array) -> tuple[Array, Array]:
@@ -124,7 +132,7 @@ def repaired(t: Tridiagonal, value: Array, failed: Array, z: Array) -> tuple[Arr
     beside = value + 8 * epsilon(value)  # so that the members of a cluster are treated alike
     nowhere = nothing(value).astype(jnp.int32) - 1
 
-    def again(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def again(state: Any) -> Any:
         step, z, trial, shift, best = state
         trial = normalised(solve_shifted(t, beside, nowhere, trial))
         now_shift, now = residual(t, value, trial)
