@@ -16,7 +16,7 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart, terms_of_shapes
-from lambdak.training.effort import GRID, MANY_CLASSES, Regularisation
+from lambdak.training.effort import MANY_CLASSES, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
 from lambdak.training.pilots import compared, explore, sample_of, unseen_loss, vanishing_columns
 from lambdak.training.plan import Plan
