@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Any
 
 import narwhals.stable.v2 as nw
@@ -20,6 +21,14 @@ EXAMPLES = (
     'lambdak reasons patients.csv --row 0 --target "<=180" --text "bmi=[R1] The weight is too high for the size"',
     'lambdak reasons patients.csv --target "<=180" --baseline patients.csv --top 2 --out reasons.csv',
 )
+
+
+class Undirected(Enum):
+    """What to do with columns without a promised direction."""
+
+    WARN = "warn"
+    EXCLUDE = "exclude"
+    NAME = "name"
 
 
 def reasons(
@@ -48,6 +57,12 @@ def reasons(
     baseline: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with the middle of the approved rows of this table.")
     ] = None,
+    undirected: Annotated[
+        Undirected,
+        typer.Option(
+            help="Columns of numbers without a promised direction: warn of them, exclude them, or just name them."
+        ),
+    ] = Undirected.WARN,
     out: Annotated[str | None, typer.Option(help="Write the reasons as a table; - is CSV to standard output.")] = None,
     form: TableFormat = None,
     raw_text: RawText = False,
@@ -71,6 +86,7 @@ def reasons(
         found = fitted.reasons(
             only_row(X, row, table), threshold, top, target=cells.target(fitted, target), texts=names["--text"],
             exclude=names["--exclude"], immutable=names["--immutable"], baseline=compared,
+            undirected=undirected.value,
         )  # fmt: skip
     _show(found, row or 0, out, raw_text, as_json)
 

@@ -128,11 +128,13 @@ class ModelMethods:
         output: Any = None,
         offset: float | None = None,
         exposure: float | None = None,
+        whole: bool | None = None,
     ) -> Inverse:
         """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
         from lambdak.optimize import inverse
 
-        return inverse(self._fitted, row, column, target, output, row_offset(self._fitted.loss, offset, exposure))
+        added = row_offset(self._fitted.loss, offset, exposure)
+        return inverse(self._fitted, row, column, target, output, added, whole)
 
     def counterfactual(
         self,
@@ -163,7 +165,7 @@ class ModelMethods:
     ) -> Margins:
         """How far columns may move before the decision about a row changes: proven bounds, and rows that change it.
 
-        ``options`` are ``output``, ``levels``, ``offset`` or ``exposure``, ``gap`` and ``time_limit``: see
+        ``options`` are ``output``, ``levels``, ``whole``, ``offset`` or ``exposure``, ``gap`` and ``time_limit``: see
         :func:`lambdak.optimize.margin`.
         """
         from lambdak.optimize import margin
@@ -173,12 +175,19 @@ class ModelMethods:
     def reasons(self, rows: Any, threshold: float | None = None, top: int = 4, **options: Any) -> Reasons:
         """Why rows are declined, the principal reasons first, each with what would have been enough, proven.
 
-        ``options`` are ``target`` (the class that is an approval), ``texts``, ``exclude``, ``immutable``, ``baseline``,
-        ``output``, ``offset`` or ``exposure``, and ``together``: see :func:`lambdak.optimize.reasons`.
+        ``protected_features`` are never named. ``options`` are ``target`` (the class that is an approval), ``texts``,
+        ``exclude``, ``immutable``, ``baseline``, ``output``, ``offset`` or ``exposure``, ``together``, ``whole`` and
+        ``undirected``: see :func:`lambdak.optimize.reasons`.
         """
+        from lambdak.estimators.settings import protected_columns
         from lambdak.optimize import reasons
 
-        return reasons(self._fitted, rows, threshold, top, **self._moved(options))
+        more = options.get("exclude", ())
+        named = (
+            *protected_columns(self, self._fitted.encoder.feature_names),
+            *([more] if isinstance(more, str | int) else more),
+        )
+        return reasons(self._fitted, rows, threshold, top, **self._moved(options) | {"exclude": named})
 
     def fairness(self, X: Any, column: Any, y: Any = None, **options: Any) -> Fairness:
         """What flipping a protected column does to the rows of X, and proven bounds for it and its proxies.

@@ -82,7 +82,7 @@ class WhatIf:
 
     def amounts(self, row: int, unit: str = "") -> Amounts:
         """How the numbers of this row are written."""
-        return Amounts.of(self.link, [self.now[row], self.lower[row], self.upper[row]], self.decimals, unit)
+        return Amounts.of(self.link, (), self.decimals, unit, [self.now[row], self.lower[row], self.upper[row]])
 
     def sentence(self, row: int, words: RowWords = _WORDS) -> str:
         """What is proven about one row, in words."""

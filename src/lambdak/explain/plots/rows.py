@@ -41,9 +41,10 @@ def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None 
     base, score = explanation.baseline_score[row], explanation.score[row]
     ends, positions = base + np.cumsum(steps), np.arange(len(steps))[::-1]
     ax.barh(positions, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
-    for position, step, end in zip(positions, steps, ends, strict=True):
+    printed = amounts.adding_up(steps, explanation.moved(row, amounts))
+    for position, step, end, text in zip(positions, steps, ends, map(amounts.part, printed), strict=True):
         place = (max(end, end - step), position)
-        ax.annotate(amounts.part(step), place, (4, 0), textcoords="offset points", va="center")
+        ax.annotate(text, place, (4, 0), textcoords="offset points", va="center")
     said = (explanation.baseline_prediction[row], explanation.prediction[row])
     for value, predicted, label, color in zip((base, score), said, ("baseline", "this row"), (GREY, DARK), strict=True):
         ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {amounts.prediction(predicted)}")

@@ -30,6 +30,7 @@ from lambdak.model.outward import upwards
 from lambdak.shapes import Anchored
 from lambdak.table.cells import Cells
 from lambdak.table.frames import emptied, number
+from lambdak.table.whole_columns import Wholes
 
 BASES = ("largest", "mean")
 
@@ -148,7 +149,7 @@ def relativities(
     form: str = "bands",
     bands: BandsWanted = 10,
     two_way: Any = 0,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     base: str = "largest",
     decimals: int | None = None,
     output: Any = None,
@@ -178,8 +179,9 @@ def relativities(
         mapping from columns to such a number, or to the numbers at which bands end.
     two_way : int or list of pairs of names
         How many tables of two columns to add, those that bring the tables closest to the model; or which ones.
-    whole : names of columns
-        Columns that hold whole numbers only, such as ages: the proof is then about these, and closer for bands.
+    whole : names of columns, optional
+        Columns that hold whole numbers only, such as ages: the proof is then about these, and closer for bands, which
+        are called 18–24. None are those that held no others in training.
     base : {"largest", "mean"}
         Which row of a table has the relativity 1 (the amount 0): the one with most exposure, or none, and the mean has.
         With "largest" it is the cell at which a column is ``Anchored``, if it has one.

@@ -28,6 +28,7 @@ from lambdak.pencil.definite import UNIT
 from lambdak.table.frames import emptied, number
 from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
+from lambdak.table.whole_columns import Wholes
 
 _GOOD = ("good", "paid", "repaid", "no default", "non-default")
 _BAD = ("bad", "default", "defaulted", "fraud")
@@ -183,7 +184,7 @@ def scorecard(
     good: Any = None,
     sample_weight: ArrayLike | None = None,
     bands: BandsWanted = 10,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     rounded: bool = True,
     score_bands: int = 10,
     time_limit: float = 10.0,
@@ -210,8 +211,9 @@ def scorecard(
         How often each row counts.
     bands : int or mapping
         Most bands of a column of numbers, or where they end; see :func:`lambdak.governance.tables.relativities`.
-    whole : names of columns
-        Columns that hold whole numbers only: the proof is then about these, and closer.
+    whole : names of columns, optional
+        Columns that hold whole numbers only: the proof is then about these, and closer. None are those that held no
+        others in training.
     rounded : bool
         Whether points are whole numbers. The proof is about these.
     score_bands : int
