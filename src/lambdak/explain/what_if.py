@@ -23,6 +23,7 @@ from lambdak.model.readout import Readout, slots_of
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
+from lambdak.table.number_scale import NumberScale
 from lambdak.table.visible import visible
 
 TEETH = 24  # at least, over the range
@@ -56,6 +57,8 @@ class WhatIf:
         How predictions come from raw scores.
     now : array of shape (rows,)
         The predictions as they are.
+    scale : NumberScale or None
+        Where numbers of the column stand on an axis.
     decimals : int or None
         Those that the target is written with.
     """
@@ -71,6 +74,7 @@ class WhatIf:
     link: str
     _along: Callable[[int], tuple[tuple[Any, ...], Float64Array]]
     now: Float64Array = field(default_factory=lambda: np.zeros(0))
+    scale: NumberScale | None = None
     decimals: int | None = None
 
     def __len__(self) -> int:

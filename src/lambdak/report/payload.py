@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any
 
@@ -95,6 +96,7 @@ def _column(column: Column, strength: float) -> dict[str, Any]:
         "strength": strength,
         "spread": column.spread,
         "whole": isinstance(column, Numeric) and column.whole,
+        "axis": list(astuple(column.axis_scale)[:4]) if isinstance(column, Numeric) else None,
     }
 
 

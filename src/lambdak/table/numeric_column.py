@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column, Saved
 from lambdak.table.knots import are_whole
+from lambdak.table.number_scale import NumberScale
 from lambdak.table.plain import Entries, plain_number
 
 _TELLING = 3  # knots that are whole numbers: those of a fraction hardly ever are
@@ -145,6 +147,11 @@ class Numeric(Column):
     def corners(self) -> Float64Array:
         """(n,): numbers at which its slope may change, increasing."""
 
+    @cached_property
+    def axis_scale(self) -> NumberScale:
+        """Where its numbers stand on an axis or a slider."""
+        return NumberScale.of(self.nodes(), self.quartiles, self.whole)
+
     @property
     def spread(self) -> float:
         """The range of the middle half of its nodes; of all of them, or 1, if that is zero."""
@@ -168,6 +175,8 @@ class Numeric(Column):
         """Numbers: nodes, median, and others between, whole ones of a whole column; and (cells, p), "missing" added."""
         nodes = self.nodes()
         between = _divided(nodes, max(1, (most - 1) // max(len(nodes) - 1, 1)))
+        if not self.axis_scale.is_even:
+            between = self.axis_scale.even(most)
         x = np.unique([*(np.rint(between) if self.whole else between), *nodes, self.median])
         missing = np.eye(self.width)[self.n_entries :]
         return tuple(x.tolist()), np.vstack([self.cell_rows(x), missing])

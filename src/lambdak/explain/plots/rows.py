@@ -17,6 +17,7 @@ from lambdak.explain.plots.canvas import (
     distinct_names,
     exponentials,
     legend_above,
+    scaled,
     separated,
     short_name,
     side_by_side,
@@ -85,10 +86,10 @@ def draw_what_if(what_if: WhatIf, row: int = 0, ax: Axes | None = None) -> Axes:
     words = f"proven: {amounts.interval(low, high)}"
     name = short_name(what_if.column)
     if what_if.kind == "number":
+        compressed = scaled(ax.xaxis, what_if.scale)
         ax.axhspan(low, high, color=SKY, alpha=0.25, lw=0, label=words)
         ax.plot(x, predictions, color=BLUE, linewidth=2.5, label="prediction of this row")
-        ax.set_xlabel(name)
-        separated(ax.xaxis, cells=True)
+        ax.set_xlabel(f"{name}{compressed}")
     else:
         kept = np.argsort(predictions, kind="stable")
         kept = kept if len(kept) <= MOST_BARS else kept[_ends(len(kept))]
