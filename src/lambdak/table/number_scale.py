@@ -16,9 +16,9 @@ from lambdak._types import Float64Array
 
 _REACH = 3.0  # distances of the quartiles: of a normal distribution, one row in a million lies beyond
 _MUCH = 1.0  # widths of the usual range beyond it that are still drawn to scale
-_TAIL = 0.2  # of an axis, for each end that is compressed
+TAIL = 0.2  # of an axis, for each end that is compressed
 _FEWEST_KNOTS = 5  # that tell quartiles, where a file does not
-_NEAR = 0.12  # of an axis: ticks of a compressed end are at least so far apart
+NEAR = 0.12  # of an axis: ticks of a compressed end are at least so far apart
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -63,7 +63,7 @@ class NumberScale:
     @property
     def _ends(self) -> tuple[float, float]:
         """Where the usual range begins and ends on the axis."""
-        return _TAIL * (self.low < self.first), 1.0 - _TAIL * (self.last < self.high)
+        return TAIL * (self.low < self.first), 1.0 - TAIL * (self.last < self.high)
 
     def places(self, x: Any) -> Float64Array:
         """Return where numbers are on the axis, from 0 to 1; others are beyond its ends as far as their share says."""
@@ -108,7 +108,7 @@ class NumberScale:
         powers = [10.0**k for k in range(int(np.floor(np.log10(size))), int(np.floor(np.log10(size))) - 16, -1)]
         for power in [sign * power for power in powers for sign in (1.0, -1.0)]:
             tail = self.last < power <= self.high or self.low <= power < self.first
-            if tail and (np.abs(self.places([*ticks, *self._ends]) - self.places(power)) > _NEAR)[: len(ticks)].all():
+            if tail and (np.abs(self.places([*ticks, *self._ends]) - self.places(power)) > NEAR)[: len(ticks)].all():
                 ticks.append(power)
         return sorted(ticks)
 

@@ -87,7 +87,7 @@ class Controls {
   number(i) {
     const column = this.model.columns[i];
     const scale = new NumberScale(column.axis);
-    const span = scale.isEven ? { min: column.low, max: column.high, step: column.whole ? 1 : "any" } : { min: 0, max: 1, step: 1 / NumberScale.STEPS };
+    const span = scale.isEven ? { min: column.low, max: column.high, step: column.whole ? 1 : "any" } : { min: 0, max: 1, step: 1 / CONSTANTS.slider_steps };
     const slider = Dom.make("input", { type: "range", "aria-label": column.name, ...span });
     const box = Dom.make("input", { type: "number", step: "any", "aria-label": `${column.name}, value`, placeholder: "missing" });
     const gap = Dom.make("input", { type: "checkbox", "aria-describedby": `name-${i}` });

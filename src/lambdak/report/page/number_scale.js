@@ -2,12 +2,8 @@
 // and compressed beyond.
 
 class NumberScale {
-  static TAIL = 0.2; // of an axis, for each end that is compressed
-  static NEAR = 0.12; // of an axis: ticks of a compressed end are at least so far apart
-  static STEPS = 200; // of a slider with a compressed end
-
   constructor([low, first, last, high]) {
-    const begin = low < first ? NumberScale.TAIL : 0, end = last < high ? 1 - NumberScale.TAIL : 1, width = last - first;
+    const begin = low < first ? CONSTANTS.axis_tail : 0, end = last < high ? 1 - CONSTANTS.axis_tail : 1, width = last - first;
     const logs = (beyond) => Math.log1p(Math.max(beyond, 0) / width);
     Object.assign(this, { low, first, last, high, begin, end, width, logs, isEven: low === first && last === high });
   }
@@ -38,11 +34,11 @@ class NumberScale {
   ticks(count) {
     const { low, first, last, high } = this, ticks = Svg.ticks(first, last, count);
     if (this.isEven) return ticks;
-    const most = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high), 1e-300)));
+    const most = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high), Number.MIN_VALUE)));
     for (let k = most; k > most - 16; k--) {
       for (const power of [10 ** k, -(10 ** k)]) {
         const beyond = (last < power && power <= high) || (low <= power && power < first);
-        if (beyond && ticks.every((tick) => Math.abs(this.place(tick) - this.place(power)) > NumberScale.NEAR)) ticks.push(power);
+        if (beyond && ticks.every((tick) => Math.abs(this.place(tick) - this.place(power)) > CONSTANTS.axis_near)) ticks.push(power);
       }
     }
     return ticks.sort((a, b) => a - b);
