@@ -104,6 +104,7 @@ class Relativities(TableSet):
             f"Factor tables of {self.output}",
             f"  {noun} = {number(self.base)} {'+ the amount' if self.link.free is IDENTITY else '× the relativity'} "
             f"of each of {len(self.tables)} tables",
+            *self._seen(apart),
             f"  proven, for every possible row{self._limits()}: {sentence(own.above, own.below, noun)}",
             f"  ({own.how}; the worst row that was found: {worst})",
         ]
@@ -111,10 +112,15 @@ class Relativities(TableSet):
             ends = {"below": self.link.low, "above": self.link.high}
             limits = " or ".join(f"{side} {number(end)}" for side, end in ends.items() if math.isfinite(end))
             lines.append(f"  a prediction {limits} becomes that")
-        if self.rows:
-            mean = upwards(own.mean, 3) if self.link.free is IDENTITY else f"{upwards(100 * math.expm1(own.mean), 3)} %"
-            lines.append(f"  observed, on {self.rows:,} rows: at most {apart} above or below, {mean} in the mean")
         return lines
+
+    def _seen(self, apart: str) -> list[str]:
+        """What the rows of X show, which comes before what no row can exceed."""
+        if not self.rows:
+            return []
+        mean = self.deviation.mean
+        words = upwards(mean, 3) if self.link.free is IDENTITY else f"{upwards(100 * math.expm1(mean), 3)} %"
+        return [f"  observed, on {self.rows:,} rows: at most {apart} above or below, {words} in the mean"]
 
     def head(self) -> dict[str, Any]:
         """What a reader of the JSON document needs beside the tables."""

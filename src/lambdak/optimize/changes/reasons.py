@@ -126,7 +126,7 @@ def reasons(
     with single_threaded_blas():
         found = _Rows.of(request, table, offsets).decisions()
     if undirected == "warn":
-        _warn_of(found, {frozen.encoder.columns[i].name for i in free - request.immutable})
+        _warn_of(found, {frozen.encoder.columns[i].name for i in free})
     return Reasons(tuple(found), approval.what, approval.rises, approval.goal.words, rows)
 
 
