@@ -30,6 +30,26 @@ def points_in(rng, axes, low, high, count):
     return np.where([axis.whole for axis in axes], np.rint(x), x)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_box_of_a_search_has_a_closer_bound_that_no_point_is_below(kind):
+    rng = np.random.default_rng(3)
+    for sign in (1, -1):
+        score = score_of(fitted(kind), [*NUMBERS, "region"], sign=sign)
+        low, high = random_boxes(rng, score.axes, 1, 1.0)
+        first = relax(score, Boxes.between(score.axes, low, high)).lowest()[0]
+        many = Boxes.between(score.axes, np.repeat(low, 3, axis=0), np.repeat(high, 3, axis=0))
+        later = relax(score, many).lowest()[0]
+        values = score.values(points_in(rng, score.axes, low, high, 4000)[0])
+        assert later - 1e-9 * score.size.max() <= first <= values.min()
+
+
+def test_sharing_out_what_columns_have_in_common_raises_the_bound_of_a_wide_box():
+    score = score_of(fitted("free"), [*NUMBERS, "region"])
+    low, high = (np.array([[getattr(axis, end) for axis in score.axes]]) for end in ("low", "high"))
+    none, some = (relax(score, Boxes.between(score.axes, low, high), steps).lowest()[0] for steps in (0, 3))
+    assert some > none + 0.01
+
+
 @pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("width", [1.0, 0.2, 0.01, 0.0])
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Annotated, Any
 
@@ -9,7 +12,7 @@ import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.cli import cells, options, tables
-from lambdak.cli.errors import naming
+from lambdak.cli.errors import naming, note
 from lambdak.cli.models import columns_of, only_row, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
@@ -82,13 +85,29 @@ def reasons(
         cells.check_columns(named, columns, option)
     X = columns_of(fitted, read_columns(fitted, table, form))
     compared = None if baseline is None else columns_of(fitted, read_columns(fitted, baseline, form))
-    with naming(table):
+    with naming(table), _noted():
         found = fitted.reasons(
             only_row(X, row, table), threshold, top, target=cells.target(fitted, target), texts=names["--text"],
             exclude=names["--exclude"], immutable=names["--immutable"], baseline=compared,
             undirected=undirected.value,
         )  # fmt: skip
     _show(found, row or 0, out, raw_text, as_json)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Say in the words of the command line which columns have no promised direction."""
+    from lambdak.optimize.changes.reasons import DirectionWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DirectionWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, DirectionWarning):
+            said = str(warning.message).partition(" Fit with ")[0]
+            note(f"{said} Fit with --monotone, or give --undirected exclude, which never names them, or name")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool) -> None:

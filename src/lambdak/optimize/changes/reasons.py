@@ -130,6 +130,10 @@ def reasons(
     return Reasons(tuple(found), approval.what, approval.rises, approval.goal.words, rows)
 
 
+class DirectionWarning(UserWarning):
+    """Reasons name columns of which nothing was promised about the direction."""
+
+
 def _warn_of(found: Sequence[Decision], free: Collection[str]) -> None:
     """Warn of reasons that say too low, or too high, where nothing was promised about the direction."""
     named = dict.fromkeys(reason.column for one in found for reason in one.reasons if reason.column in free)
@@ -138,7 +142,8 @@ def _warn_of(found: Sequence[Decision], free: Collection[str]) -> None:
         warn_user(
             f"reasons name columns without a promised direction, {', '.join(map(repr, named))}: that one of them is "
             f"too low, or too high, may surprise its reader. Fit with monotonic_cst={{{first!r}: 1}} (or -1), or "
-            "decide with undirected='exclude', which never names them, or undirected='name'"
+            "decide with undirected='exclude', which never names them, or undirected='name'",
+            DirectionWarning,
         )
 
 
