@@ -34,8 +34,8 @@ from lambdak.pencil.definite import SAFE, UNIT, frobenius
 
 _NOTHING = 1e-300  # replaces a sum of sizes of zero
 _AT_ONCE = 1 << 18  # floats, so that work arrays stay in the cache
-_STEPS = 3  # to better shares
-_MOST_STEPS, _FEW_BOXES = 96, 2  # where a search begins
+STEPS = 3  # to better shares
+MOST_STEPS = 96  # where a search begins: the first boxes are few and wide
 _STEPS_EACH, _LEAST_GAIN = 8, 2e-3  # steps in which the bound must rise by so much of itself
 _AIM = 0.25  # of the distance to the value in the middle, which a step tries to gain
 _LONGER, _SHORTER = 1.3, 0.6  # after a step that raised the bound of a box, and one that did not
@@ -141,14 +141,13 @@ def linear(boxes: Boxes, constant: float, coefficients: Float64Array) -> Separab
     return Separable(np.full(len(boxes), constant), parts, np.zeros(boxes.low.shape))
 
 
-def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
+def relax(score: Score, boxes: Boxes, steps: int = STEPS) -> Separable:
     """A lower bound of the score on each box that no rounding breaks; ``steps`` of ascent make its minimum higher.
 
-    The first boxes of a search are few and wide: there as many steps are taken as gain something.
+    Of many steps only those are taken that gain something.
     """
     vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(vertex.shape[1] for vertex in boxes.vertices)
     step = max(1, _AT_ONCE // (len(score.weights) * vertices * score.constant.shape[-1]))
-    steps = _MOST_STEPS if steps and len(boxes) <= _FEW_BOXES else steps
     found = [_relax(score, boxes.take(slice(i, i + step)), steps) for i in range(0, len(boxes), step)]
     parts = zip(*(part.parts for part in found), strict=True)
     return Separable(
