@@ -20,7 +20,12 @@ import numpy as np
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
-collect_ignore = [] if importlib.util.find_spec("jax") else ["src/lambdak/jax"]  # its doctests import JAX
+# Modules that import another library at their head, which collecting doctests would do.
+collect_ignore = [
+    f"src/lambdak/{path}"
+    for library, path in {"jax": "jax", "autogluon": "autogluon.py"}.items()
+    if not importlib.util.find_spec(library)
+]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

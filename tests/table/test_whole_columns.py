@@ -80,7 +80,7 @@ def test_a_file_says_it_and_an_older_one_without_it_still_loads(tmp_path):
 def test_the_independent_checker_accepts_the_files(tmp_path):
     desk_model().save(tmp_path / "model.safetensors")
     model = lambdak_check.Model((tmp_path / "model.safetensors").read_bytes())
-    assert model.format == 6
+    assert model.format == 7
 
 
 @pytest.mark.parametrize(

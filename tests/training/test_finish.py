@@ -19,14 +19,14 @@ LEVELS = (0.1, 0.5, 0.9)
 @pytest.fixture
 def shifts(monkeypatch):
     """What quantiles were moved by, before and after."""
-    seen, original = [], finish.shift_quantiles_
+    seen, original = [], finish.shift_levels_
 
     def watched(coef, draft, shift):
         before = coef.copy()
         original(coef, draft, shift)
         seen.append((before, coef.copy(), draft, shift))
 
-    monkeypatch.setattr("lambdak.training.finish.shift_quantiles_", watched)
+    monkeypatch.setattr("lambdak.training.finish.shift_levels_", watched)
     return seen
 
 

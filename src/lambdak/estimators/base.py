@@ -188,7 +188,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         if not issparse(rows.X):
             protected_columns(self, rows.X.names)
             warn_of_columns(rows.X, self.categorical_features, rows.weight)
-        return self._keep(fit_model(request), request.parameters)
+        return self._keep(fit_model(request), request.parameters)._observed()
 
     def _continue(self, rows: GivenRows, checkpoint: Checkpoint | None = None, *, partial: bool = True) -> Self:
         """Train the fitted members further on these rows."""
@@ -241,7 +241,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
             )
         request = self._large_request(checkpoint)
         name = beside["y"] if isinstance(beside["y"], str) else None
-        return self._keep(fit_elsewhere(request, X, beside, cache, transport), request.parameters, name)
+        return self._keep(fit_elsewhere(request, X, beside, cache, transport), request.parameters, name)._observed()
 
     def _continue_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any = None, exposure: Any = None) -> Self:
         """Train the fitted members further, batch by batch."""

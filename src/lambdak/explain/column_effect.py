@@ -13,7 +13,7 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.wording import effect_words
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
 from lambdak.model.outward import upwards
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.model.statements import rising
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
@@ -22,6 +22,7 @@ from lambdak.table.design import Design
 from lambdak.table.frames import number
 from lambdak.table.number_scale import NumberScale
 from lambdak.table.numeric_column import Numeric
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _MOST_POINTS = 129
@@ -30,7 +31,7 @@ _BINS = 40  # of the rows along a number
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnEffect:
+class ColumnEffect(Shown):
     """One column, in units of the raw score; printed, it says what the column does.
 
     Attributes
@@ -131,8 +132,6 @@ class ColumnEffect:
         lines.append(f"  proven: no change of it{within} moves it by more than {upwards(self.proven)}, in any row")
         return "\n".join(map(visible, lines))
 
-    __repr__ = __str__
-
     def plot(self, ax: Any = None) -> Any:
         """The effect with its proven band; returns the Axes."""
         from lambdak.explain.plots import draw_effect
@@ -206,9 +205,14 @@ def _slopes(steep: Float64Array) -> dict[str, Any]:
 
 
 def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> Float64Array:
-    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
+    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others).
+
+    Of a column that does nothing it is one row of zeros.
+    """
+    if not readout.acts[i]:
+        return np.zeros((1, len(cells) - 1))
     others = Design(design.ids, design.weights.copy())
-    others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    others.weights[:, list(readout.slots[i])] = 0.0
     packed, of_cells = readout.packed(others), cells @ readout.column(i)
     scores = np.empty((len(design), len(cells)))
     for rows in readout.blocks(len(design), len(cells) * of_cells.shape[-1]):
@@ -220,7 +224,7 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
 def _sign(readout: Readout, i: int, work: Work) -> int:
     """+1 or −1 if all increments of a column of numbers are proven to have that sign."""
     column = readout.columns[i]
-    if not column.is_number:
+    if not column.is_number or not readout.acts[i]:
         return 0
     rises, falls = (rising(column, readout.coef, sign).all_true(work) is True for sign in (1, -1))
     return int(rises) - int(falls)

@@ -19,7 +19,7 @@ from lambdak.explain.rows import baseline_row, observed_table
 from lambdak.explain.wording import Amounts, cell_text, effect_words, reference_words, separated_cell
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
@@ -28,6 +28,7 @@ from lambdak.table.frames import make_frame
 from lambdak.table.number_scale import NumberScale
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _POINTS = 24  # of a number
@@ -38,7 +39,7 @@ _MOST_SEEN = 400  # rows whose cells are kept
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class PairSurface:
+class PairSurface(Shown):
     """Two columns over a grid, in units of the raw score; printed, it says where they do most.
 
     Attributes
@@ -103,8 +104,6 @@ class PairSurface:
         )
         return visible(text)
 
-    __repr__ = __str__
-
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data, for JSON: what is not known is None."""
         grid = {name: getattr(self, name).tolist() for name in ("effect", "joint")}
@@ -152,7 +151,7 @@ def surface_of(
     columns = [readout.columns[i] for i in pair]
     still = Design(some.ids, some.weights.copy())
     for i in pair:
-        still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+        still.weights[:, list(readout.slots[i])] = 0.0
     others = readout.packed(still)  # (members, rows, D)
     grids = [_grid(readout, others, i) for i in pair]
     mean = _means(readout, others, [np.vstack([column.baseline(), points]) @ readout.column(i)

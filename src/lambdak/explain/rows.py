@@ -21,7 +21,7 @@ from lambdak.explain.what_if import WhatIf, score_interval, scores_along
 from lambdak.losses import Link
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
-from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
+from lambdak.model.readout import Readout, active_values, dense_rows, readouts
 from lambdak.model.rows import given_table
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.paths import PART_TOL, shared_out
@@ -220,7 +220,7 @@ def baseline_row(readout: Readout) -> Design:
     slots = 1 + sum(column.n_slots for column in readout.columns)
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0
-    for column, places in zip(readout.columns, slots_of(readout.columns), strict=True):
+    for column, places in zip(readout.columns, readout.slots, strict=True):
         row = column.baseline()
         active = np.flatnonzero(row)
         ids[0, places.start : places.start + len(active)] = column.start + active
@@ -231,7 +231,7 @@ def baseline_row(readout: Readout) -> Design:
 def _largest_parts(output: Readout, design: Design, base: Design) -> Float64Array:
     """The largest ‖A_m,i(row) − A_m,i(baseline)‖ over the columns i, (members, rows)."""
     largest = np.zeros((len(output.coef), len(design)))
-    for slots in slots_of(output.columns):
+    for slots in (output.slots[i] for i in output.acting):
         part = sum(
             sign * some.weights[:, [slot]] * output.coef[:, some.ids[:, slot]]
             for sign, some in ((1.0, design), (-1.0, base))

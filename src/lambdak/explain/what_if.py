@@ -19,11 +19,12 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.row_words import RowWords
 from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model.influence import weyl
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
 from lambdak.table.number_scale import NumberScale
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 TEETH = 24  # at least, over the range
@@ -35,7 +36,7 @@ _WORDS = RowWords()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WhatIf:
+class WhatIf(Shown):
     """With ``column`` anywhere in ``between``, and all else as it is, no prediction leaves [lower, upper].
 
     Printed, it says so of the first rows.
@@ -115,8 +116,6 @@ class WhatIf:
             lines.append(f"… and {len(self) - _PRINTED:,} more rows: see to_frame()")
         return "\n".join(map(visible, lines)) or "No rows."
 
-    __repr__ = __str__
-
     def _now(self, row: int) -> str:
         return self.amounts(row).prediction(float(self.now[row]))
 
@@ -141,7 +140,7 @@ def score_interval(
         return np.min([low for low, _ in intervals], axis=0), np.max([high for _, high in intervals], axis=0)
     path = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     others, reach = readout.packed(still), readout.reach(still)
     reach[:, i] = np.abs(path).sum(axis=1).max(initial=1.0)
     rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
@@ -184,6 +183,6 @@ def scores_along(
     else:
         cells, design_rows = tuple(between), column.path(between, 1)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     packed = readout.packed(still)[:, :, None] + (design_rows @ readout.column(i))[:, None]
     return cells, readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))

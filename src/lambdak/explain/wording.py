@@ -13,10 +13,10 @@ from lambdak.model.outward import downwards, upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import number
 
+SHARES = ("logit", "softmax", "cloglog", "loglog")  # links to probabilities
 PREDICTION = "prediction"  # the name of an output that is a number
 _DIGITS = 3  # that are significant, if the target is not written with more
 _RATIO_DIGITS = 3
-_SHARES = ("logit", "softmax")  # links of probabilities
 _ODDS_DECIMALS = 2
 _MOST_PERCENT = 6  # decimals
 _NOTHING = 1e-9  # of what is predicted: a difference that is rounding
@@ -31,7 +31,7 @@ def prediction_words(link: str, output: str) -> str:
     >>> prediction_words("logit", "class 'b'"), prediction_words("identity", "prediction")
     ("the probability of class 'b'", 'the prediction')
     """
-    if link in ("logit", "softmax"):
+    if link in SHARES:
         return f"the probability of {output}"
     return "the prediction" if output == PREDICTION else output
 
@@ -45,6 +45,8 @@ def effect_words(link: str, output: str) -> str:
     return {
         "logit": f"log-odds of {output}",
         "softmax": f"raw score of {output} (log-share)",
+        "cloglog": f"log cumulative hazard of {output}",
+        "loglog": f"minus the log cumulative hazard of {output}",
         "log": "logarithm of the prediction",
     }.get(link, PREDICTION if output == PREDICTION else output)
 
@@ -121,7 +123,7 @@ class Amounts:
         largest, sizes = _largest(parts), np.ravel(np.asarray(predictions, np.float64))
         sizes = sizes[np.isfinite(sizes)]
         apart = float(np.ptp(sizes)) if len(sizes) else 0.0
-        if link in _SHARES:
+        if link in SHARES:
             percent = _needed(100.0 * apart, 2)
             return cls(link, min(max(1, percent), _MOST_PERCENT), "", _needed(largest, 2) if largest > _NOTHING else 0)
         if link != "log":
@@ -213,7 +215,7 @@ class Amounts:
 
     @property
     def _is_share(self) -> bool:
-        return self.link in _SHARES
+        return self.link in SHARES
 
     @property
     def _places(self) -> int:

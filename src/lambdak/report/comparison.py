@@ -47,7 +47,8 @@ _TRY = """<div class="split"><div class="inputs"><div class="bar">
 <button type="button" id="reset">Reset</button>
 <label class="field">Find a column <input id="filter" type="search" autocomplete="off"></label></div>
 <p class="note" id="rows-found" role="status"></p><p class="note" id="shown" role="status"></p>
-<div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div></div>
+<div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div>
+<p class="note" id="more"></p></div>
 <div class="results" id="both"></div></div>"""
 _EFFECTS = """<p class="note">Each column alone, with all others as in the row above.</p>
 <label class="field screen" id="output-field">Of <select id="output"></select></label>

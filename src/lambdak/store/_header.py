@@ -32,9 +32,9 @@ from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
-# which that may be missing, a file holds what is known of the target; the fifth has constraints; the sixth says of
-# columns of numbers whether they are whole, and where their quartiles are.
-FORMAT = 6
+# which that may be missing, a file holds what is known of the target; the fifth has constraints, the sixth times to an
+# event; the seventh says of columns of numbers whether they are whole, and where their quartiles are.
+FORMAT = 7
 _TRAINED = 3
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",

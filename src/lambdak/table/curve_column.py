@@ -274,7 +274,12 @@ def level_column(quantile_levels: Sequence[float], start: int) -> Curve:
 
 def with_levels(design: Design, n_design: int, n_levels: int) -> Design:
     """Every row once for each of ``n_levels`` quantile levels, the copies of one row next to each other."""
-    rows = len(design)
-    ids = np.column_stack([np.repeat(design.ids, n_levels, axis=0), n_design + np.tile(np.arange(n_levels), rows)])
-    weights = np.column_stack([np.repeat(design.weights, n_levels, axis=0), np.ones(rows * n_levels)])
+    return at_levels(design, n_design, np.broadcast_to(np.arange(n_levels), (len(design), n_levels)))
+
+
+def at_levels(design: Design, n_design: int, levels: NDArray[np.integer]) -> Design:
+    """Every row once for each of its ``levels`` (rows, n), by their numbers; the copies of a row follow one another."""
+    n_levels = levels.shape[1]
+    ids = np.column_stack([np.repeat(design.ids, n_levels, axis=0), n_design + levels.ravel()])
+    weights = np.column_stack([np.repeat(design.weights, n_levels, axis=0), np.ones(levels.size)])
     return Design(ids.astype(np.int32), weights.astype(design.weights.dtype))

@@ -7,6 +7,7 @@ that are trained for a short time, the trials, decide about the capacity.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from lambdak.training.compiled_loss import warn_of_slow_loss
 from lambdak.training.draft import draft, kept_apart, terms_of_shapes
 from lambdak.training.effort import GRID, Regularisation
 from lambdak.training.high_cardinality import with_shared_levels
-from lambdak.training.pilots import compared, explore, sample_of, vanishing_columns
+from lambdak.training.pilots import compared, explore, sample_of, unseen_loss, vanishing_columns
 from lambdak.training.plan import Plan
 from lambdak.training.problem import Folds
 from lambdak.training.rows import TrainingRows
@@ -54,6 +55,7 @@ class MembersChoice(NamedTuple):
 def choose_members(request: FitRequest) -> MembersChoice:
     """Return what pilot and trial models choose, without the columns that vanish where they may."""
     stage = request.checkpoint.stage
+    request = _of_chosen_loss(request)
     warn_of_slow_loss(request.loss)
     option = _encoded(request, request.settings.fitted_to(request.loss))
     dropped, strengths = stage("pilot models", lambda: explore(option.session, option.plan))
@@ -66,6 +68,22 @@ def choose_members(request: FitRequest) -> MembersChoice:
     lean = _without(chosen, stage("vanishing columns", lambda: vanishing_columns(session, plan, regularisations)))
     _, strengths = stage("pilot models of the other columns", lambda: explore(session, lean.plan))
     return MembersChoice(session, lean.plan, chosen.rows, session.settings.recipe.regularisations(strengths))
+
+
+def _of_chosen_loss(request: FitRequest) -> FitRequest:
+    """Return the request with the loss that does best on unseen rows, where that is left to the fit."""
+    losses = request.loss.alternatives
+    if not losses:
+        return request
+
+    def measured() -> list[float | None]:
+        alike = [replace(request, loss=loss, rng=deepcopy(request.rng)) for loss in losses]  # the same folds
+        options = [_encoded(own, own.settings.fitted_to(own.loss)) for own in alike]
+        return [unseen_loss(option.session, option.plan) for option in options]
+
+    found = request.checkpoint.stage("loss", measured)
+    known = [np.inf if value is None else value for value in found]
+    return replace(request, loss=losses[int(np.argmin(known))])
 
 
 def _without(option: Option, dropped: Iterable[int]) -> Option:
@@ -86,7 +104,7 @@ def _encoded(request: FitRequest, settings: FitSettings, terms: Terms | None = N
 def _capacities(request: FitRequest, option: Option) -> list[Option]:
     """Return the option and, where there is a choice, one with more capacity."""
     session, columns = option.session, len(option.plan.columns) - len(option.plan.dropped)
-    larger = session.settings.enlarged(session.problem.pencils, len(session.problem.design) / max(columns, 1))
+    larger = session.settings.enlarged(session.problem.pencils, session.problem.n_rows / max(columns, 1))
     if larger is None:
         return [option]
     other = _encoded(request, larger, session.draft.terms)
@@ -121,7 +139,7 @@ def _is_better(losses: Float64Array, others: Float64Array) -> bool:
 def _losses(option: Option, strengths: Sequence[int], folds: Folds | None) -> Float64Array:
     """Return what the members together would lose, (strengths, rows)."""
     session, recipe = sample_of(option.session), option.session.settings.recipe
-    schedule = recipe.trial_schedule(len(session.problem.design), session.settings.max_iter)
+    schedule = recipe.trial_schedule(session.problem.n_rows, session.settings.max_iter)
     trainer, turns = compared(session, option.plan, strengths, folds, schedule)
     losses = expected_losses(trainer, recipe.members)
     return np.concatenate(losses.reshape(turns, len(strengths), -1), axis=1)

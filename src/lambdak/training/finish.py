@@ -15,8 +15,9 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
 from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.influence import apart, mean_effects, of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import apart, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
@@ -89,7 +90,9 @@ def finished(
     shift = 0.0 if draft.outputs.levels else start_shift(trainer, state.factor)
     coef = np.asarray(state.factor * matrices_of(trainer, draft, state.plan), np.float64)
     if state.quantile_shift is not None:
-        shift_quantiles_(coef, draft, state.quantile_shift)
+        shift_levels_(coef, draft, state.quantile_shift)
+    if draft.loss.times:
+        shift_levels_(coef, draft, draft.loss.least_rise / draft.scale)
     start = draft.start + shift * draft.scale / trainer.problem.scale
     model = replace(draft, start=start).model(coef, trainer.members)
     check_fit(model, rows.design, trainer.best)
@@ -101,7 +104,7 @@ def finished(
 
 def _known_target(model: Model, rows: TrainingRows, threads: int) -> KnownTarget:
     """Return the decimals of a numeric target, and the average of the model's predictions."""
-    decimals = None if model.classes is not None else decimals_of(rows.y)
+    decimals = None if model.classes is not None or model.loss.times else decimals_of(rows.y)
     return KnownTarget(None, decimals, average_prediction(model, rows.design, rows.weight, rows.offset, threads))
 
 
@@ -215,7 +218,7 @@ def start_shift(trainer: Trainer, factor: float) -> float:
     problem = trainer.problem
     if not problem.outputs.single or problem.loss.robust:
         return 0.0
-    rows = np.arange(0, len(problem.design), max(len(problem.design) // _SAMPLE, 1), dtype=np.int32)
+    rows = np.arange(0, problem.n_rows, max(problem.n_rows // _SAMPLE, 1), dtype=np.int32)
     some = problem.take(rows)
     values = evaluate(trainer.coef, trainer.parameters.dim, problem.outputs.indices, some.design, None, 0)
     mean = values.reshape(-1, problem.pencils, *values.shape[1:]).mean(axis=0)
@@ -229,8 +232,8 @@ def start_shift(trainer: Trainer, factor: float) -> float:
     return float(minimum.x) if minimum.fun < loss(0.0) else 0.0
 
 
-def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
-    """Add a multiple of the identity to the matrix of each quantile level, in every term its share."""
+def shift_levels_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
+    """Add a multiple of the identity to the matrix of each level, in every term its share."""
     coef[:, draft.encoder.n_design :, diagonal_indices(draft.dim)] += shift[:, None] / draft.n_terms
 
 

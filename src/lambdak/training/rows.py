@@ -53,7 +53,7 @@ class GivenRows(Rows):
         """Design rows of the table, with their targets, weights and offsets."""
         design = encoder.transform(self.X, threads=threads)
         offset = optional_rows(self.offset, len(design), "offset")
-        return TrainingRows(design, check_per_row(self.y, len(design), "y"), self.weight, offset).counted()
+        return TrainingRows(design, _checked_targets(self.y, len(design), "y"), self.weight, offset).counted()
 
     def encoded_validation(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows | None:
         """The validation rows, if some were given."""
@@ -64,7 +64,7 @@ class GivenRows(Rows):
             one, other = ("offset", "offset_val") if unseen.offset is None else ("offset_val", "offset")
             raise ValueError(f"{one} must be given with {other}, or both as exposure; got {one} alone")
         design = encoder.transform(unseen.X, threads=threads)
-        target = check_per_row(unseen.y, len(design), "y_val", "_val")
+        target = _checked_targets(unseen.y, len(design), "y_val", "_val")
         return TrainingRows(design, target, unseen.weight, optional_rows(unseen.offset, len(design), "offset_val"))
 
     def fitted(self, template: TableEncoder) -> TableEncoder:
@@ -80,6 +80,12 @@ class GivenRows(Rows):
             return self.summary.rows
         counts = row_counts(self.weight)
         return int(self.X.shape[0] if counts is None else counts.sum())
+
+
+def _checked_targets(y: NDArray[Any], rows: int, name: str, suffix: str = "") -> NDArray[Any]:
+    """Return targets, each a number or (of times) several, if there is one for each row."""
+    check_per_row(y if y.ndim == 1 else y[:, 0], rows, name, suffix)
+    return y
 
 
 @dataclass(frozen=True)

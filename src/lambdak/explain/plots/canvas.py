@@ -21,6 +21,7 @@ from lambdak.table.number_scale import NumberScale
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
 BLUE, SKY, RED, GREEN = "#0072B2", "#56B4E9", "#D55E00", "#009E73"
 GREY, DARK = "#8A8A8A", "#333333"
+RISES, FALLS = BLUE, RED  # in every picture and on every page
 _DPI = 130
 _SHADES = 128  # of all colours together: thin lines look the same, and the file is a third
 _LONGEST = 28  # characters of a name

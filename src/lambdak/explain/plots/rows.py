@@ -11,8 +11,10 @@ from lambdak.explain import MOST_BARS
 from lambdak.explain.plots.canvas import (
     BLUE,
     DARK,
+    FALLS,
     GREY,
     RED,
+    RISES,
     SKY,
     distinct_names,
     exponentials,
@@ -41,7 +43,7 @@ def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None 
     amounts, log = explanation.amounts(row), explanation.link == "log"
     base, score = explanation.baseline_score[row], explanation.score[row]
     ends, positions = base + np.cumsum(steps), np.arange(len(steps))[::-1]
-    ax.barh(positions, steps, left=ends - steps, color=[BLUE if step > 0 else RED for step in steps], height=0.6)
+    ax.barh(positions, steps, left=ends - steps, color=[RISES if step > 0 else FALLS for step in steps], height=0.6)
     printed = amounts.adding_up(steps, explanation.moved(row, amounts))
     for position, step, end, text in zip(positions, steps, ends, map(amounts.part, printed), strict=True):
         place = (max(end, end - step), position)

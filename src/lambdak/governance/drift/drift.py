@@ -34,6 +34,7 @@ from lambdak.table.matching import Reader, column_reader
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.plain import not_plain
 from lambdak.table.read import read_table
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 PREDICTION = "prediction"
@@ -42,8 +43,8 @@ _FIELDS = ("column", "psi", "reading", "chance", "mean_shift", "missing_old", "m
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ColumnDrift:
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnDrift(Shown):
     """One column, or the prediction, in two samples.
 
     Attributes
@@ -107,8 +108,8 @@ class ColumnDrift:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Drift:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drift(Shown):
     """How far new rows are from old ones.
 
     Attributes

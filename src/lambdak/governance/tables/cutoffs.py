@@ -12,6 +12,7 @@ from lambdak._types import Float64Array
 from lambdak.table.band_words import band_words
 from lambdak.table.frames import aligned, make_frame, number, percent
 from lambdak.table.knots import are_whole
+from lambdak.table.shown import Shown
 
 MOST_BANDS = 1000
 
@@ -55,7 +56,7 @@ def separation(score: Float64Array, bad: Float64Array, weight: Float64Array) -> 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Cutoffs:
+class Cutoffs(Shown):
     """Score bands, the best first, and what a cut-off at the lower end of each would do.
 
     Attributes
@@ -122,8 +123,6 @@ class Cutoffs:
             for label, record in zip(self.labels(), self.records(), strict=True)
         ]
         return "\n".join(aligned([head, *rows]))
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """Bad rate of each band and the share that is approved from there on; returns the Axes."""

@@ -34,14 +34,15 @@ from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.scores import Score
 from lambdak.pencil.definite import UNIT, frobenius
 from lambdak.pencil.spectrum import extremes
+from lambdak.table.shown import Shown
 
 _GAP = 1e-3  # of the bound: how far it may be from the worst row found
 _SMALL = 1e-9  # of the size of all matrices: a gap that no one needs closed
 
 
 @final
-@dataclass(frozen=True)
-class Deviation:
+@dataclass(frozen=True, repr=False)
+class Deviation(Shown):
     """How far the raw scores of tables and model are apart.
 
     Attributes

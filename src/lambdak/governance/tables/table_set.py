@@ -18,6 +18,7 @@ from lambdak.governance.tables.layout import Layout, values_at
 from lambdak.model.outward import downwards, upwards
 from lambdak.table.close_names import asked
 from lambdak.table.frames import MOST_ROWS, aligned, headed, make_frame, number
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 MOST = 700.0  # of a logarithm: its exponential is still a float
@@ -73,7 +74,7 @@ def _named(columns: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TableSet:
+class TableSet(Shown):
     """What relativities and scorecards share. Immutable.
 
     Attributes
@@ -119,9 +120,6 @@ class TableSet:
         from lambdak.governance.tables.table_set import shown_tables
 
         return shown_tables(self)
-
-    def __repr__(self) -> str:
-        return str(self)
 
     @property
     def value_name(self) -> str:

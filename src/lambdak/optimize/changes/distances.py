@@ -18,6 +18,7 @@ from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.relaxation import Boxes
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 
 _SHOWN = 6  # columns that are named in words
 _PARTS = 8  # into which a piece is divided
@@ -26,8 +27,8 @@ _CLOSE = 1e-9  # relative to the range of the column
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ColumnMargin:
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnMargin(Shown):
     """How far one column may move alone.
 
     Attributes
@@ -73,8 +74,8 @@ class ColumnMargin:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class JointMargin:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointMargin(Shown):
     """How far a row may move: each column alone, and all together.
 
     Attributes
@@ -117,8 +118,8 @@ class JointMargin:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Margins:
+@dataclass(frozen=True, eq=False, repr=False)
+class Margins(Shown):
     """The margins of some rows."""
 
     rows: tuple[JointMargin, ...]

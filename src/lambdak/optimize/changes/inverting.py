@@ -24,14 +24,15 @@ from lambdak.pencil.definite import UNIT, frobenius, proven_psd
 from lambdak.pencil.statements import combined
 from lambdak.table.category_levels import shown
 from lambdak.table.numeric_column import Numeric
+from lambdak.table.shown import Shown
 
 _AT_ONCE = 16  # floats that are tried in one call
 _DOUBLINGS = 200  # of the training range, after which a column that continues straight counts as followed
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Inverse:
+@dataclass(frozen=True, eq=False, repr=False)
+class Inverse(Shown):
     """What number of a column reaches a target.
 
     Attributes

@@ -5,6 +5,8 @@ class Controls {
     Object.assign(this, { model, order, row, changed, focused });
     this.controls = new Map();
     Dom.byId("filter").addEventListener("input", () => this.list());
+    Dom.byId("controls").addEventListener("scroll", () => this.tellOfMore(), { passive: true });
+    new ResizeObserver(() => this.tellOfMore()).observe(Dom.byId("controls"));
     this.list();
   }
 
@@ -15,6 +17,14 @@ class Controls {
     const shown = found.slice(0, CONSTANTS.most_controls);
     Dom.fill(Dom.byId("controls"), ...shown.map((i) => this.control(i).element));
     Dom.byId("shown").textContent = `${shown.length} of ${Dom.number(this.model.columns.length)} columns, the most influential first`;
+    this.tellOfMore();
+  }
+
+  // Below a list that scrolls stands how many columns lie further down.
+  tellOfMore() {
+    const list = Dom.byId("controls"), end = list.getBoundingClientRect().bottom;
+    const below = [...list.children].filter((own) => own.getBoundingClientRect().bottom > end + 8).length;
+    Dom.byId("more").textContent = below ? `↓ ${below} more below: scroll this list` : "";
   }
 
   control(i) {

@@ -100,10 +100,12 @@ const Plots = (() => {
     field.strips(values, (i) => `${texts ? texts[i] : `${name} ${Dom.cell(values[i], 4)}`}: ${lines.map((own) => `${own.name} ${format(own.y[i])}`).join(", ")}`);
   }
 
+  const TILTED = 88; // pixels of a name that is tilted below cells
+
   // Cells whose colour says how large they are: blue is positive, orange negative; `pick` is called with a cell.
   function heat(element, { values, label, tip, names = null, height = null, most = null, pick = null, chosen = null, drawn = {} }) {
     const many = values.length, wide = values[0].length, texts = names ?? [];
-    const width = element.clientWidth || 400, left = texts.length ? Math.min(0.36 * width, 10 + Math.max(...texts.map(Svg.long))) : 0;
+    const width = element.clientWidth || 400, left = texts.length ? Math.min(0.36 * width, 12 + Math.max(...texts.map(Svg.measured))) : 0;
     const below = texts.length ? 94 : 4, tall = height ?? Math.min((width - left) * (many / wide), 520) + below;
     const { svg } = Svg.picture(element, tall, label, { values, ...drawn });
     const w = (svg.viewBox.baseVal.width - left - 2) / wide, h = (tall - below) / many;
@@ -115,9 +117,9 @@ const Plots = (() => {
       svg.append(cell);
     }));
     texts.forEach((name, i) => {
-      const words = Dom.short(name, Math.max(4, Math.floor((left - 8) / Svg.long("m")))), place = left + (i + 0.5) * w;
+      const words = Svg.fitting(name, left - 8), place = left + (i + 0.5) * w;
       svg.append(text(words, left - 6, (i + 0.5) * h + 4, { class: "name-text", "text-anchor": "end", "data-tip": name }));
-      svg.append(text(Dom.short(name, 13), place, tall - below + 12, { class: "name-text", "text-anchor": "end", transform: `rotate(-55 ${place} ${tall - below + 12})`, "data-tip": name }));
+      svg.append(text(Svg.fitting(name, TILTED), place, tall - below + 12, { class: "name-text", "text-anchor": "end", transform: `rotate(-55 ${place} ${tall - below + 12})`, "data-tip": name }));
     });
   }
 

@@ -27,6 +27,7 @@ _LINKS = {
     "log": f"The raw score is the logarithm of the prediction, so that effects multiply; from {LOG.most:g} on the "
     "prediction stays as it is.",
     "logit": "The raw score is the log-odds of the prediction, so that effects multiply the odds.",
+    "cloglog": "The raw score is the logarithm of the cumulative hazard, so that effects multiply the hazard.",
     "softmax": "There is one raw score for each class; probabilities are their exponentials, divided by their sum.",
 }
 
