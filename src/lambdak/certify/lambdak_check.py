@@ -247,7 +247,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 6), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 7), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))

@@ -275,7 +275,7 @@ def _groups(
         return banding(before, column, weights[0])
     if not isinstance(bands, str):
         return shared_bands(before.numbers(), after.numbers(), weights, bands)
-    return NumberBands(column.corners(), False)
+    return NumberBands(column.corners(), column.whole)
 
 
 def _unseen(column: Column, cells: Cells) -> NDArray[np.bool_]:
