@@ -43,6 +43,10 @@ def predict(
         bool, typer.Option(help="Columns p_CLASS with the probability of each class, if the model has classes.")
     ] = True,
     quantiles: Annotated[bool, typer.Option(help="Columns q_LEVEL, if the model has quantiles.")] = True,
+    times: Annotated[
+        str | None,
+        typer.Option(metavar="T,T,…", help="Columns s_T, the probability of no event by T, if the model has times."),
+    ] = None,
     offset: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The offset, if the model was fitted with one.")
     ] = None,
@@ -59,7 +63,8 @@ def predict(
     """
     tables.check_out(out)
     fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
-    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure))
+    chosen = _times(times, fitted)
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure), chosen)
     printed: list[dict[str, Any]] = []
     with naming(table), table_stream(table, form) as stream, _progress() as bar:
         if as_json and out == STREAM:
@@ -72,6 +77,18 @@ def predict(
         print_json({"model": str(model), "rows": rows, "columns": names} | where)
     elif out != STREAM:
         say(f"{rows} rows with {', '.join(names)}: {out}")
+
+
+def _times(given: str | None, fitted: Any) -> list[float]:
+    """The times at which to predict."""
+    if given is None:
+        return []
+    if not fitted.model_.loss.times:
+        raise typer.BadParameter("belongs to models of times to an event", param_hint="--times")
+    times = [options.number(each, "--times") for each in given.split(",")]
+    if any(time < 0 for time in times):
+        raise typer.BadParameter(f"must not be negative; got {given}", param_hint="--times")
+    return times
 
 
 def _beside(offset: str | None, exposure: str | None) -> dict[str, str]:
@@ -91,6 +108,7 @@ class _Answers:
     proba: bool
     quantiles: bool
     beside: dict[str, str]  # offset or exposure: the name of its column
+    times: list[float]
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
@@ -154,6 +172,10 @@ class _Answers:
         if self.proba and hasattr(fitted, "classes_"):
             labels = fitted.classes_.tolist()
             return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X, **beside).T, strict=True)}
+        if fitted.model_.loss.times:
+            survival = fitted.predict_survival_function(X, self.times or [0.0]).T
+            columns = {f"s_{time:g}": s for time, s in zip(self.times, survival, strict=False)}
+            return {"median": fitted.predict_quantile(X), **columns}
         levels = fitted.model_.outputs.quantile_levels
         if self.quantiles and levels:
             return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
@@ -173,7 +195,7 @@ class _Rate(ProgressColumn):
     """Rows, and rows per second."""
 
     def render(self, task: Task) -> Text:
-        """As text; nothing while types are read, which counts no rows."""
+        """Rows and rows per second as text; empty while types are read, which counts no rows."""
         rate = f", {task.speed:,.0f}/s" if task.speed else ""
         return Text(f"{task.completed:,.0f} rows{rate}" if task.total and task.total > 1 else "")
 
