@@ -119,7 +119,7 @@ def test_explanations_print_as_words():
     local = fitted("regressor").explain_local(X.head(5))
     assert str(local).startswith("Row 0: The prediction is")
     assert str(local).endswith("… and 2 more rows: why(row) explains each")
-    assert repr(local) == str(local)
+    assert str(local).startswith(repr(local).rpartition("\n")[0])
     assert str(fitted("regressor").explain_local(X.head(1))) == fitted("regressor").explain_local(X.head(1)).why()
 
 
