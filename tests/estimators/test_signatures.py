@@ -47,6 +47,12 @@ def test_every_argument_of_a_method_has_a_name_that_completion_shows(name):
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
 
 
+def test_methods_at_a_horizon_show_it_beside_all_other_arguments():
+    for name in ("report", "performance", "explain_local", "export"):
+        found = taken(getattr(lambdak.SpectralSurvival, name))
+        assert found == taken(getattr(ModelMethods, name)) | {"horizon": (None, inspect.Parameter.KEYWORD_ONLY)}
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_a_method_takes_what_the_function_behind_it_takes(function):
     method = getattr(ModelMethods, function.__name__)

@@ -35,7 +35,7 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
     "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
-    "lambdak fit lapses.csv --task survival --time months --event lapsed --monotone age=-",
+    "lambdak fit patients.csv --task survival --time progression --monotone bmi=- --model times.safetensors",
     'lambdak fit patients.csv -t progression --constraint "Rising(bmi)" --constraint "Concave(age)"',
 )
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"

@@ -125,7 +125,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Their names, if it had any."""
+        """Names of the training table's columns, if it had any."""
         encoder = self.model_.encoder
         if not encoder.from_names:
             raise AttributeError("the training table had no column names")

@@ -67,7 +67,7 @@ class RowWords:
 
     @classmethod
     def read(cls, columns: Sequence[str], target: str | None, link: str, texts: Any, units: Any) -> RowWords:
-        """As a user gives them; "target", or its own name, is the key of what is predicted."""
+        """Texts and units as a user gives them; "target", or its own name, is the key of what is predicted."""
         beside = (_TARGET, *([] if target is None else [target]))
         named = _apart({name: text for name, (_, text) in column_texts(columns, texts, beside).items()})
         if not isinstance(units, Mapping | None) or not all(isinstance(unit, str) for unit in (units or {}).values()):

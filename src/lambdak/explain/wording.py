@@ -137,7 +137,7 @@ class Amounts:
         return cls(link, max(0, target_decimals or 0, _needed(apart, digits)), unit, more)
 
     def prediction(self, value: float) -> str:
-        """A prediction.
+        """Return a prediction in print, with its unit.
 
         >>> Amounts.of("identity", [190000.0]).prediction(189654.3), Amounts.of("logit", []).prediction(0.0853)
         ('189,654', '8.5 %')

@@ -308,7 +308,7 @@ class RocAuc(Metric):
         return (cls("ROC AUC", meaning, 1),) if scores.kind == "class" else ()
 
     def value(self, scores: Scores) -> float:
-        """The area."""
+        """Area under the ROC curve."""
         return scores.roc_area
 
 

@@ -181,7 +181,7 @@ def _points(result: Performance) -> dict[str, Any]:
 
 
 def _some(predicted: NDArray[Any], observed: NDArray[Any]) -> dict[str, Any]:
-    """As many rows as a picture shows, drawn at random."""
+    """Predicted and observed values of as many rows as a picture shows, drawn at random."""
     rows = len(predicted)
     some = np.arange(rows)
     if rows > _MOST_POINTS:

@@ -153,7 +153,7 @@ class Spaced(MaxNLocator):
         self._most = most
 
     def __call__(self) -> Any:
-        """As many as fit."""
+        """Positions of as many ticks as fit without touching each other."""
         axis: Any = self.axis
         low, high = sorted(axis.get_view_interval())
         for most in range(self._most, 1, -1):

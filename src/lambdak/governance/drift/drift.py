@@ -253,7 +253,7 @@ class _Sample:
 
 
 def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table, read as such."""
+    """Read a table, and keep only the given rows of it."""
     table = read_table(X, keep=False)
     shape = (len(rows), table.shape[1])
     return replace(table, shape=shape, read=lambda i, _: table.cells(i, rows), by_cell=not_plain)

@@ -91,7 +91,7 @@ class LevelBands:
 
     @property
     def kind(self) -> Kind:
-        """Levels."""
+        """What the groups are: levels."""
         return "levels"
 
     @property

@@ -64,7 +64,7 @@ class Scale(NamedTuple):
         return self.base_score - self.factor * math.log(self.base_odds)
 
     def plain(self) -> dict[str, Any]:
-        """As plain data, with what follows from it."""
+        """Settings of the scale as plain data, with the factor and offset that follow from them."""
         settings = {"pdo": self.pdo, "base_score": self.base_score, "base_odds": self.base_odds}
         return {**settings, "factor": self.factor, "offset": self.offset, "good": str(self.good), "bad": str(self.bad)}
 
@@ -168,7 +168,7 @@ class Scorecard(TableSet):
         return {"base points": self.base, **self.scale.plain(), **points, **self._deviations(), **separates}
 
     def sheets(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """The cut-offs."""
+        """Sheets of the workbook beside the points: the cut-offs, if there are any."""
         return [] if self.cutoffs is None else [("Cut-offs", self.cutoffs.records())]
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lambdak.paper.data.stream import Stream
+from lambdak.paper.data.rows import Stream
 
 
 def batches(rows, batch, seed, count):

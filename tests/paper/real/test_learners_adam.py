@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lambdak.paper.real.adam import Adam, logistic_slope
+from lambdak.paper.real.learners import Adam, logistic_slope
 
 
 def test_the_slope_is_the_derivative_of_the_mean_log_loss():

@@ -5,8 +5,8 @@ import numpy as np
 from lambdak.eigen import steps as _steps
 from lambdak.eigen.packing import sym
 from lambdak.paper.data.rows import SparseBatch
-from lambdak.paper.real import adam, sparse
-from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.real import learners
+from lambdak.paper.real.learners import SparseSpectral
 
 
 def make_batch(rows, n_ids, active=3, seed=0):
@@ -88,8 +88,7 @@ def test_a_second_thread_does_not_change_a_bit():
 def test_the_kernel_and_the_reference_learn_the_same(monkeypatch):
     batches, models = [make_batch(64, 300, seed=seed) for seed in range(3)], []
     for engine in (_steps.step_engine(), _steps):
-        monkeypatch.setattr(sparse, "step_engine", lambda engine=engine: engine)
-        monkeypatch.setattr(adam, "step_engine", lambda engine=engine: engine)
+        monkeypatch.setattr(learners, "step_engine", lambda engine=engine: engine)
         models.append(SparseSpectral(300, 5, 1e-3, 0, active=3))
         for batch in batches:
             models[-1].step(batch)

@@ -8,14 +8,14 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("matplotlib").use("Agg")
 from paper_files import loss  # noqa: E402
 
-from lambdak.paper.output.figures import tightness  # noqa: E402
+from lambdak.paper.output.figures.influence import draw_tightness, read_tightness  # noqa: E402
 
 STRENGTHS = (0.0, 0.01, 0.1)
 
 
 def test_there_is_a_line_per_dim_through_the_strengths(real_results):
-    found = tightness.read_tightness(real_results / "tightness-quick")
-    left, right = tightness.draw_tightness(found).axes
+    found = read_tightness(real_results / "tightness-quick")
+    left, right = draw_tightness(found).axes
     assert left.get_legend_handles_labels()[1] == ["d = 3", "d = 7"]
     lines = [[bars.lines[0] for bars in ax.containers] for ax in (left, right)]
     for dim, mean, norms in zip((3, 7), *lines, strict=True):

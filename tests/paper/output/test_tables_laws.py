@@ -7,7 +7,7 @@ import csv
 import pytest
 from law_cases import TRUTH, curves_of
 
-from lambdak.paper.output.law_table import write_laws
+from lambdak.paper.output.tables import write_laws
 
 
 def test_the_table_names_the_best_form_and_its_exponents(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from lambdak.eigen import eigenpair
 from lambdak.eigen.packing import sym
 from lambdak.paper.data.rows import DenseBatch
-from lambdak.paper.real.dense import DenseSpectral
+from lambdak.paper.real.learners import DenseSpectral
 
 
 def log_loss(coef, batch, index):
