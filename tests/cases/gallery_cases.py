@@ -63,6 +63,7 @@ EXPORTS = {
 # What a script needs beyond what it imports, and the programs that it starts.
 NEEDED = {
     "plot_dask": ("datasketches",),
+    "plot_mlflow": ("mlflow",),
     "plot_onnx": ("onnx",),
     "plot_pipeline": ("skops",),
     "plot_save_and_sign": ("cryptography",),
@@ -101,6 +102,7 @@ LISTED = {
     "calibration": ("plot_calibration", "CalibratedClassifierCV("),
     "MAPIE": ("plot_mapie", "from mapie"),
     "SHAP": ("plot_shap", "shap."),
+    "MLflow": ("plot_mlflow", "lambdak.mlflow.log_model("),
     "polars": ("plot_polars", "pl.DataFrame("),
     "Dask": ("plot_dask", "dd.from_pandas("),
     "PyTorch": ("plot_pytorch", "SpectralNeuron("),

@@ -1,6 +1,6 @@
 """Times to an event from the command line: fit with named columns, predict at times, and errors that name options.
 
-Tests ``event_columns``.
+They go through ``event_columns``, too.
 """
 
 import json

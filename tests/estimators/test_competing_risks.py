@@ -1,6 +1,6 @@
 """Competing risks: incidences are valid, add up to 1 − S, and are those of Aalen and Johansen where rows are alike.
 
-Tests ``model/incidence``.
+They go through ``model/incidence``, too.
 """
 
 import numpy as np

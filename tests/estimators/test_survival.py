@@ -1,6 +1,6 @@
 """SpectralSurvival: valid curves, order at every time, known laws recovered, and scikit-survival's conventions.
 
-Tests ``event_arguments`` and ``horizon_methods``.
+They go through ``event_arguments``, ``horizon_methods`` and ``model/step_functions``, too.
 """
 
 import numpy as np

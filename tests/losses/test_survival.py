@@ -1,6 +1,6 @@
 """The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation.
 
-Tests ``hazards``, ``time_knots`` and ``event_loss``.
+They go through ``hazards``, ``event_loss`` and ``time_knots``, from whose cumulative hazard a fit starts.
 """
 
 from itertools import pairwise

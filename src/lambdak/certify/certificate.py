@@ -17,6 +17,7 @@ from lambdak.certify.summary import summary
 from lambdak.losses.links import LOG
 from lambdak.model.outward import upwards
 from lambdak.shapes.registry import SHAPES
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 IN_FLOAT = "in float64 with error bounds"  # how something was decided in an exact certificate, if not in integers
@@ -65,7 +66,7 @@ _ENDS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Shown):
     """All claims about one model; printed, it says what was requested, and :meth:`to_text` says all.
 
     ``exact`` says whether all was decided in integers.
@@ -98,8 +99,6 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.to_text()
-
-    __repr__ = __str__
 
     def _whole(self) -> str:
         ordered = sorted(self.claims, key=lambda claim: (not claim.requested, not claim.proven))

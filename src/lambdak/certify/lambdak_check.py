@@ -247,7 +247,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 6), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 7), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -709,14 +709,14 @@ class Model:
         how = (where if alone else "sum of the columns' bounds") + f"; the cap is {shown(cap)}" * (cap < math.inf)
         how += f", but computing can add {2 * self.rounding:.3g}" * (most <= cap < computed)
         name, kind = (columns[0].name, "influence") if alone else (names, "joint influence")
-        return kind, name, words, verdict, cap < math.inf, how, float(shown(most))
+        return kind, name, words, verdict, cap < math.inf, how, float(shown(most)) or 5e-324 * (most > 0)
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
         found = [*self._claims()]
-        extent = sum(own[-1] for own in found if own[0] == "influence") / 2  # all columns together do at least this
-        matters = 0 < extent < 10_000 * self.rounding
-        but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
+        reach = sum(own[-1] for own in found if own[0] == "influence")  # all columns together do at least half of it
+        matters = 0 < reach < 20_000 * self.rounding
+        but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {reach:.1e}"
         for *first, own, requested, how, value in found:
             yield *first, "not proven" if matters and own == "proven" else own, requested, how + but * matters, value
 

@@ -195,7 +195,7 @@ class _Rate(ProgressColumn):
     """Rows, and rows per second."""
 
     def render(self, task: Task) -> Text:
-        """As text; nothing while types are read, which counts no rows."""
+        """Rows and rows per second as text; empty while types are read, which counts no rows."""
         rate = f", {task.speed:,.0f}/s" if task.speed else ""
         return Text(f"{task.completed:,.0f} rows{rate}" if task.total and task.total > 1 else "")
 

@@ -36,7 +36,7 @@ class _OnDask(SpectralEstimator):
         silence = check_positive(timeouts[0], "timeout")
         start = check_positive(timeouts[1], "start_timeout")
         fit = DaskFit(client or _client(), request, parts, silence, start).run()
-        return self._keep(fit, request.parameters)
+        return self._keep(fit, request.parameters)._observed()
 
     def _each(
         self, method: str, X: Any, width: tuple[int, ...] = (), dtype: DTypeLike = np.float64, **beside: Any

@@ -21,6 +21,7 @@ from lambdak.losses import IDENTITY, Loss, Predicts
 from lambdak.model.concordance import concordance
 from lambdak.model.model import Model
 from lambdak.table.rows import read_rows, weights_in_units
+from lambdak.table.shown import result_html
 
 Kind = Literal["numbers", "classes", "quantiles", "times", "class", "coverage"]  # the last two of one output of several
 
@@ -37,6 +38,9 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
         return f"{self.name} {self.value:.4g}{interval}"
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
 
 class Scores(ABC):
@@ -304,7 +308,7 @@ class RocAuc(Metric):
         return (cls("ROC AUC", meaning, 1),) if scores.kind == "class" else ()
 
     def value(self, scores: Scores) -> float:
-        """The area."""
+        """Area under the ROC curve."""
         return scores.roc_area
 
 

@@ -32,10 +32,10 @@ from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
-# which that may be missing, a file holds what is known of the target; the fifth has constraints, and the sixth times to
-# an event.
-FORMAT = 6
-_TRAINED, _DESCRIBED, _CONSTRAINED = 3, 4, 5
+# which that may be missing, a file holds what is known of the target; the fifth has constraints, the sixth times to an
+# event; the seventh says of columns of numbers whether they are whole, and where their quartiles are.
+FORMAT = 7
+_TRAINED = 3
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
@@ -90,7 +90,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": _format_of(saved),
+        "format": FORMAT,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {
@@ -110,18 +110,6 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "n_iter": saved.n_iter,
         _TARGET: encode_target(saved.target),
     }
-
-
-def _format_of(saved: SavedModel) -> int:
-    """Return the earliest format that has all that a model holds, so that older versions read what they can."""
-    if saved.model.loss.times:
-        return FORMAT
-    return _CONSTRAINED if saved.parameters.get(_LATER) or _ordered(saved.model) else _DESCRIBED
-
-
-def _ordered(model: Model) -> bool:
-    """Return whether a category has levels in an order, which files say since format 5."""
-    return any(column.order for column in model.encoder.columns)
 
 
 def _settled(saved: SavedModel) -> dict[str, Any]:

@@ -204,9 +204,14 @@ class Draft:
 
 
 def draft(
-    estimator: str, given: GivenRows, loss: Loss, classes: NDArray[Any] | None, settings: FitSettings
+    estimator: str,
+    given: GivenRows,
+    loss: Loss,
+    classes: NDArray[Any] | None,
+    settings: FitSettings,
+    like: TrainingRows | None = None,
 ) -> tuple[Draft, TrainingRows]:
-    """The draft of a new model, and the rows it is fitted to."""
+    """The draft of a new model, and the rows it is fitted to, in the order of those of another draft if given."""
     if given.offset is not None:
         check_offset(loss)
     encoder = _encoder(given, settings)
@@ -215,7 +220,7 @@ def draft(
         settings.constraints,
     )  # fmt: skip
     encoder = _with_lines_through_anchors(encoder, promises)
-    rows = given.encoded(encoder, settings.threads)
+    rows = given.encoded(encoder, settings.threads, like)
     loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
     _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)

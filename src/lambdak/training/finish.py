@@ -13,10 +13,10 @@ from sklearn.isotonic import isotonic_regression
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
-from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.influence import apart, mean_effects, of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import apart, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
@@ -29,20 +29,13 @@ from lambdak.shapes.spreads import Generated, spreads
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
+from lambdak.training.factor import factor_of
 from lambdak.training.limits import check_fit
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest
 from lambdak.training.trainer import Event, Trainer
 
-_FACTORS = np.linspace(0.0, 1.0, 21)  # that are tried: twentieths; no study of its own
-_PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood: weak beside the sum over all unseen rows
-# Of the rarest class, which could be anywhere: with two, one of three tables of noise in benchmarks/classes.py was 24 %
-# above the base rate's log-loss.
-_MORE_ROWS = 4
-# Of the rarest class, with which the fear of more is halved: benchmarks/classes.py has tables of 4 and 20 positives.
-_ENOUGH_ROWS = 20
-_TINY = 1e-30  # below every loss in float32: keeps a division by zero away
 _SAMPLE = 50_000  # rows that decide about the start: its error is then below half a percent of the targets' spread
 # That the start may move, in units of the scale: a bound on a correction that is small where members are trained.
 _FARTHEST = 0.5
@@ -69,11 +62,6 @@ class Fit:
     history: tuple[Event, ...]
     effects: Float64Array
     target: KnownTarget
-
-
-def factor_of(trainer: Trainer, draft: Draft) -> float:
-    """Return what unseen rows say that all matrices are to be multiplied by; 1 where outputs are kept in order."""
-    return 1.0 if draft.outputs.levels else shrink_factor(trainer)
 
 
 def corrections(trainer: Trainer, draft: Draft) -> tuple[NDArray[np.float64] | None, float]:
@@ -186,27 +174,6 @@ def _needed(error: FloatArray, weight: FloatArray | None, levels: tuple[float, .
     room = [np.clip(q + (2 * q - 1) / len(errors), 0.0, 1.0) for q in levels]
     quantiles = [np.quantile(errors[:, j], q, weights=weights, method="inverted_cdf") for j, q in enumerate(room)]
     return np.asarray(isotonic_regression(np.asarray(quantiles)), np.float64)
-
-
-def shrink_factor(trainer: Trainer) -> float:
-    """What all matrices are multiplied by, in [0, 1]: less than 1 where what a model says of unseen rows is too much.
-
-    A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
-    the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if up to four
-    more rows of a rare class could be anywhere. Their mean has less noise: as if it were that of √members independent
-    ones, since all have seen almost the same rows.
-    """
-    if not trainer.n_unseen:
-        return 1.0
-    losses = trainer.unseen_losses(_FACTORS).mean(axis=1, dtype=np.float64)
-    unit = 2 * max(losses[-1], _TINY) if trainer.problem.loss.link is IDENTITY else 1.0
-    cost = trainer.n_unseen * losses / unit + _PREFERENCE * (1 - _FACTORS) ** 2
-    if trainer.problem.loss.n_classes:
-        classes, counts = np.unique(trainer.problem.y, return_counts=True)
-        more = _MORE_ROWS / (1 + counts.min() / _ENOUGH_ROWS)
-        cost += more * trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
-    best = float(_FACTORS[cost.argmin()])
-    return best and float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
 
 
 def start_shift(trainer: Trainer, factor: float) -> float:

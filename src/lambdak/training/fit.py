@@ -9,7 +9,8 @@ from lambdak.model import Model
 from lambdak.training.checkpoint import nothing_kept
 from lambdak.training.choice import choose_members
 from lambdak.training.draft import Draft
-from lambdak.training.finish import Fit, TrainingState, corrections, factor_of, finished, in_balance, of_some_rows
+from lambdak.training.factor import factor_of
+from lambdak.training.finish import Fit, TrainingState, corrections, finished, in_balance, of_some_rows
 from lambdak.training.members import gain_from_refit, refit_members, run_members
 from lambdak.training.session import FitRequest, Session
 

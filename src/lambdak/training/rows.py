@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,9 +49,14 @@ class GivenRows(Rows):
         if self.weight is not None:
             object.__setattr__(self, "weight", weights_in_units(self.weight))
 
-    def encoded(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows:
-        """Design rows of the table, with their targets, weights and offsets."""
+    def encoded(self, encoder: TableEncoder, threads: int = 0, like: TrainingRows | None = None) -> TrainingRows:
+        """Design rows of the table, with their targets, weights and offsets; ``like`` those of another encoder.
+
+        They are then the same rows in the same order, so that folds and losses of both are of the same rows.
+        """
         design = encoder.transform(self.X, threads=threads)
+        if like is not None:
+            return replace(like, design=design if like.places is None else design.take(like.places))
         offset = optional_rows(self.offset, len(design), "offset")
         return TrainingRows(design, _checked_targets(self.y, len(design), "y"), self.weight, offset).counted()
 
@@ -96,6 +101,7 @@ class TrainingRows:
     y: NDArray[Any]
     weight: Float64Array | None
     offset: Float64Array | None
+    places: NDArray[np.intp] | None = None  # among the rows that were given, if these are others than all in order
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingRows]) -> TrainingRows:
@@ -139,7 +145,8 @@ class TrainingRows:
 
     def _take(self, rows: NDArray[np.intp], weight: Float64Array | None) -> TrainingRows:
         offset = None if self.offset is None else self.offset[rows]
-        return TrainingRows(self.design.take(rows), self.y[rows], weight, offset)
+        places = rows if self.places is None else self.places[rows]
+        return TrainingRows(self.design.take(rows), self.y[rows], weight, offset, places)
 
 
 def row_counts(weight: Float64Array | None) -> Float64Array | None:

@@ -7,7 +7,7 @@ states is kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -199,23 +199,26 @@ class Trainer:
         """Whether each model is measured on training rows that it has not seen."""
         return self._validation_rows is not None
 
-    def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
+    def unseen(self, factor: float = 1.0) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Raw scores of the kept models on rows they have not trained on, the indices of these rows, and their problem.
 
-        Without validation rows and folds these are the training rows.
+        Without validation rows and folds these are the training rows. Eigenvalues are multiplied by the ``factor``.
         """
         values, rows, problem = self._measure(self.coef)
-        return problem.raw(values, rows), rows, problem
+        return problem.raw(values * values.dtype.type(factor), rows), rows, problem
 
-    def unseen_losses(self, factors: FloatArray, target: float | None = None) -> FloatArray:
-        """Losses (factors, members) of the kept models on rows unseen by them, their eigenvalues times each factor.
+    def unseen_losses(self) -> Callable[..., FloatArray]:
+        """Return the losses (members,) of the kept models on rows unseen by them, as a function of a factor.
 
-        With a ``target`` they are those if it were that of all rows.
+        The eigenvalues are multiplied by it. With a ``target`` they are those if it were that of all rows.
         """
         values, rows, problem = self._measure(self.coef)
-        if target is not None:
-            problem = replace(problem, y=np.full_like(problem.y, target))
-        return np.stack([problem.losses(values * values.dtype.type(factor), rows) for factor in factors])
+
+        def losses(factor: float, target: float | None = None) -> FloatArray:
+            targets = problem.y if target is None else np.full_like(problem.y, target)
+            return replace(problem, y=targets).losses(values * values.dtype.type(factor), rows)
+
+        return losses
 
     def teams(self) -> RowIds:
         """(teams, n): members that have not trained on the same rows, in teams of the same size."""

@@ -3,8 +3,10 @@
 from lambdak.explain.plots.canvas import (
     BLUE,
     DARK,
+    FALLS,
     GREY,
     RED,
+    RISES,
     SKY,
     distinct_names,
     png,
@@ -19,8 +21,10 @@ from lambdak.explain.plots.rows import draw_fan, draw_waterfall, draw_what_if
 __all__ = [
     "BLUE",
     "DARK",
+    "FALLS",
     "GREY",
     "RED",
+    "RISES",
     "SKY",
     "distinct_names",
     "draw_effect",

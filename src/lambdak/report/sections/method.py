@@ -141,6 +141,7 @@ _MEANINGS = {
     "max_influence": "cap on what a column can do to a raw score",
     "interaction_cst": "which columns may interact",
     "constraints": "what else is known of columns, as shapes",
+    "protected_features": "what letters to customers must not name",
     "categorical_features": "which columns are categories",
     "max_categories": "most levels of a category",
     "n_knots": "knots of a column of numbers",
