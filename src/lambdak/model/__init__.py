@@ -6,7 +6,7 @@ matrices; ``widening`` makes them hold exactly; ``influence`` proven bounds; ``m
 per unit of columns; ``rows`` as users give them, with offsets and exposures; ``known_target`` what explanations say of
 the target; ``metrics``; ``predictor`` single rows, as services get them; ``outward`` numbers in print that stay true;
 ``event_curves`` over time, ``step_functions`` of single rows, ``incidence`` of competing causes, ``concordance``,
-``horizon`` a model of times at one time.
+``horizon`` a model of times at one time, ``horizon_status`` who had an event by then.
 """
 
 from lambdak.model.model import Model
