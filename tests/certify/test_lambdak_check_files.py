@@ -33,7 +33,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=6), "format must be a number from 1 to 5"),
+    "later format": (put("format", value=7), "format must be a number from 1 to 6"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),
