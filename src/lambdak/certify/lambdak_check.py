@@ -376,11 +376,11 @@ class Model:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
         self.width, self.n_design = self.dim * (self.dim + 1) // 2, self.columns[-1].stop + len(self.levels)
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
-        tensors, names, seal = {}, ("coef", "start", "weights"), header.pop("sha256")
+        tensors, names, seal = {}, ["coef", "start", "weights"], header.pop("sha256")
         wanted = dict(zip(names, zip(shapes, (header["dtype"], "float64", "float64"), strict=True), strict=True))
         self.counts = self._counts(header.get("calibration"))
         wanted["calibration"] = ((len(self.counts), 2, SHARES), "float64")
-        names = (*names, *["calibration"] * bool(self.counts))
+        names += ["calibration"] * bool(self.counts)
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
         for name in sorted({*outer, *names} - {"__metadata__"}):  # the checksum also covers what only training reads
             shape, dtype = wanted.get(name) or (tuple(outer[name]["shape"]), outer[name]["dtype"].replace("F", "float"))
@@ -774,7 +774,7 @@ class Model:
             rows.stop, one = self.n_design, f"eigenvalues number {[k + 1 for k in self.indices]} of one matrix"
             order = "proven" if self.indices == sorted({*self.indices}) else "refuted"
             verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
-            words = "a higher quantile is never below a lower one" + ", at any level" * ("Pinball" == self.loss)
+            words = "a higher quantile is never below a lower one" + ", at any level" * (self.loss == "Pinball")
             words = "cut-points never cross" if self.classes else words
             yield "cut-points" if self.classes else "quantiles", "all", words, verdict, True, how, None
 
@@ -804,9 +804,7 @@ def main() -> int:
     lines += [f"{'All' if holds else 'Not all'} that was requested is proven."]
     lines += ["These claims are about the exact function of the stored numbers; a raw score computed in float64"]
     lines += [f"differs from it by at most {model.rounding}{'' if model.clamp else ' (within the training range)'}."]
-    lines += [f"Coverage of intervals was counted on {model.counts[0]:,} rows; no file can prove it."] * bool(
-        model.counts
-    )
+    lines += [f"Coverage of intervals was counted on {rows:,} rows; no file can prove it." for rows in model.counts[:1]]
     for line in lines * (not args.json):
         print(textwrap.fill(line, 110, subsequent_indent=" " * 22, break_long_words=False, break_on_hyphens=False))
     return 1 - holds

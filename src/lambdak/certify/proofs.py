@@ -57,7 +57,9 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
         claims.append(response_claim(outputs, within, allowance))
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
     claims = [*_weighed(outputs, claims), *range_claims(model)]
-    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact)
+    calibration = model.calibration
+    assumed = () if calibration is None or not calibration.counted else (calibration.words,)
+    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact, assumed)
 
 
 def promised(model: Model) -> Iterator[Claim]:
@@ -205,7 +207,7 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 def _orders(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Iterator[Claim]:
     if len(outputs) == 1 or not model.outputs.in_order:
         return
-    kind, words = "quantiles", "a higher quantile is never below a lower one"
+    kind, words = "quantiles", "a higher quantile is never below a lower one, at any level"
     if model.loss.arrangement is Arrangement.ORDERED:
         kind, words = "cut-points", "cumulative probabilities never fall from class to class"
     apart = np.diff([output.start for output in outputs])

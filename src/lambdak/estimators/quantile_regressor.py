@@ -32,8 +32,8 @@ class SpectralQuantileRegressor(DistributionMethods, RegressorMixin, SpectralEst
 
     Parameters
     ----------
-    quantiles : increasing numbers in (0, 1), default (0.05, 0.5, 0.95)
-        The quantile levels. ``predict`` gives the middle one, ``predict_interval`` the first and the last, or the ends
+    quantiles : increasing numbers in (0, 1), default (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
+        The fitted levels. ``predict`` gives the middle one, ``predict_interval`` the first and the last, or the ends
         of any coverage.
     calibrate_by : str or int, default None
         A category, by name or position, whose levels are calibrated apart, so that intervals cover in each of them what
@@ -50,7 +50,7 @@ class SpectralQuantileRegressor(DistributionMethods, RegressorMixin, SpectralEst
 
     def __init__(
         self,
-        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        quantiles: Sequence[float] = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95),
         *,
         calibrate_by: str | int | None = None,
         dim: int | None = None,

@@ -66,6 +66,18 @@ class Calibration:
         """Whether there were rows to count on."""
         return len(self.tables) > 0
 
+    @property
+    def words(self) -> str:
+        """What intervals of a coverage promise, and what that assumes."""
+        left_out = self.source == LEFT_OUT
+        apart = f", and so in each of {len(self.groups)} groups" if self.groups else ""
+        words = (
+            f"intervals for a coverage hold the target of a new row at least so often{apart}, if it is exchangeable "
+            f"with the {self.rows[0]:,} rows that {'members left out' if left_out else 'no member was trained on'}, on "
+            "which their levels were counted"
+        )
+        return words + ("; and if all members together err no more than those that left a row out" * left_out)
+
     def uncounted(self) -> Calibration:
         """The tails alone."""
         return Calibration(self.below, self.above, self.tables[:0])

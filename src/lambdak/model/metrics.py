@@ -114,6 +114,7 @@ class ModelScores(Scores):
 
     def __init__(self, model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Float64Array | None) -> None:
         self.loss: Loss = model.loss
+        self.curve = model.level_curve
         self.raw, self.weight = raw, None if weight is None else weights_in_units(weight)
         self.kind = "numbers"
         if model.classes is not None:
@@ -159,6 +160,11 @@ class ModelScores(Scores):
     def quantiles(self) -> NDArray[Any]:
         """The predicted quantiles, (rows, levels)."""
         return self.predicted.reshape(len(self.observed), -1)
+
+    @cached_property
+    def ranked_probability(self) -> Float64Array:
+        """Continuous ranked probability scores of the rows."""
+        return self.curve.crps(self.quantiles.astype(np.float64), self.observed)
 
 
 # ---- the metrics ------------------------------------------------------------------------------------------------
@@ -266,6 +272,22 @@ class MeanLoss(Metric):
 
 
 @final
+class Crps(Metric):
+    """Continuous ranked probability score: how far the whole distribution is from what was observed."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> tuple[Self, ...]:
+        """CRPS of a model with several quantile levels."""
+        levels = scores.loss.quantile_levels if isinstance(scores, ModelScores) else ()
+        meaning = "distance of the distribution from the target, in its units; of a single number the absolute error"
+        return (cls("CRPS", meaning, -1),) if scores.kind == "quantiles" and len(levels) > 1 else ()
+
+    def value(self, scores: Scores) -> float:
+        """Mean ∫ (F(z) − 1[z ≥ y])² dz."""
+        return scores.mean("ranked_probability")
+
+
+@final
 class RocAuc(Metric):
     """Area under the ROC curve of two classes, or of one against the others."""
 
@@ -326,7 +348,7 @@ class ShareBetween(Metric):
 
 
 METRICS: list[type[Metric]] = [
-    R2, Rmse, Mae, Accuracy, LargestClass, MeanLoss, RocAuc, ShareUpTo, ShareBetween,
+    R2, Rmse, Mae, Accuracy, LargestClass, MeanLoss, Crps, RocAuc, ShareUpTo, ShareBetween,
 ]  # fmt: skip
 
 

@@ -19,8 +19,8 @@ Loading proves that the matrices keep what the settings promise: monotone column
 order, as ``certify()`` does, and refuses a file that does not. A file of the first format, in which promises held to
 rounding, is widened by a few units in the last place first.
 
-Modules: ``_header``, ``_calibration``, ``_columns``, ``_losses``, ``_promises``, ``_target``, ``_values``, ``_fields``; ``_tensors``,
-``_training``, ``_text``; ``_keys``, ``_signature``, ``_identity`` whether a file holds a model.
+Modules: ``_header``, ``_calibration``, ``_columns``, ``_losses``, ``_promises``, ``_target``, ``_values``, ``_fields``;
+``_tensors``, ``_training``, ``_text``; ``_keys``, ``_signature``, ``_identity`` whether a file holds a model.
 """
 
 from __future__ import annotations
