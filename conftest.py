@@ -20,7 +20,9 @@ import numpy as np
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
-collect_ignore = [] if importlib.util.find_spec("jax") else ["src/lambdak/jax"]  # its doctests import JAX
+# Modules whose doctests import a library that may be missing.
+_OPTIONAL = {"jax": "src/lambdak/jax", "skpro": "src/lambdak/skpro.py"}
+collect_ignore = [path for library, path in _OPTIONAL.items() if not importlib.util.find_spec(library)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

@@ -37,6 +37,7 @@ ORDER = [
     "dask",
     "torch",
     "jax",
+    "skpro",
     "paper",
     "cli",
 ]
@@ -61,6 +62,7 @@ OWNERS = {
     "fairlearn": ["governance/fairness/groups.py"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
+    "skpro": ["skpro.py"],
     "cvxpy": ["optimize/convex/cvxpy.py"],
     "onnx": ["export/onnx/graph.py"],
     "zuko": ["torch/flow.py"],

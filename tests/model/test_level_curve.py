@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,7 +89,7 @@ def test_crps_is_the_integral_of_its_definition(y):
         return (curve.level_of(quantiles, [z])[0] - (z >= y)) ** 2
 
     ends = sorted({-60.0, *quantiles[0], y, 60.0, *(2 + 0.4 * np.arange(1, 9)), *(-1 - 0.3 * np.arange(1, 9))})
-    whole = sum(quad(squared, a, b, epsabs=1e-12)[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+    whole = sum(quad(squared, a, b, epsabs=1e-12)[0] for a, b in pairwise(ends))
     assert curve.crps(quantiles, np.array([y]))[0] == pytest.approx(whole, rel=1e-6)
 
 

@@ -18,7 +18,7 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
   range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal; at levels between
-             them a quantile is a weighted mean of two, beyond them it is the outermost one moved by the same in all rows
+             them a quantile is a weighted mean of two, beyond them it is the outermost one, moved alike in all rows
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
              numbers each g goes one way: every two the same way if k is the last eigenvalue, opposite ways if it is the

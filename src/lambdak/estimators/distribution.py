@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,10 @@ from lambdak.model import Model
 from lambdak.model.calibration import HELD_OUT
 from lambdak.table.read import Table
 from lambdak.table.rows import read_rows, target_rows
+
+if TYPE_CHECKING:
+    from lambdak.estimators.single_quantile import SingleQuantile
+    from lambdak.governance.performance import Coverage
 
 
 class DistributionMethods:
@@ -82,6 +86,28 @@ class DistributionMethods:
         target = model.loss.check_target(target_rows(rows.y))
         quantiles = quantiles_of(model, self._read(X), thread_count(self.n_jobs))
         return float(np.average(model.level_curve.crps(quantiles, target), weights=rows.weight))
+
+    def coverage(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Coverage:
+        """How often the targets of rows that the fit did not see are where their distributions say.
+
+        Levels of targets (PIT), shares up to every quantile, and coverage of intervals, in all rows and by column: see
+        :class:`lambdak.governance.performance.Coverage`.
+        """
+        from lambdak.governance.performance import coverage_of
+
+        return coverage_of(self._fitted, X, y, sample_weight, thread_count(self.n_jobs))
+
+    def single_quantiles(self, coverage: float = 0.9) -> list[SingleQuantile]:
+        """Fitted regressors of one quantile each, of the lower end, the upper end and the median.
+
+        They are what MAPIE takes as ``ConformalizedQuantileRegressor(model.single_quantiles(0.9), 0.9, prefit=True)``.
+        Their ends are quantiles at nominal levels, (1 ∓ coverage) / 2, which MAPIE calibrates.
+        """
+        from lambdak.estimators.single_quantile import SingleQuantile
+        from lambdak.model.distribution import check_levels
+
+        levels = check_levels(np.round([(1 - coverage) / 2, (1 + coverage) / 2, 0.5], 12))  # 0.1 of 0.8, not 0.0999…
+        return [SingleQuantile(self, level) for level in levels.tolist()]
 
     def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, by: Any = None) -> Self:
         """Count on these rows, which the fit did not see, at which levels intervals end.
