@@ -12,7 +12,7 @@ from lambdak.estimators.base import SpectralEstimator
 ALL = [SpectralRegressor, SpectralClassifier, SpectralQuantileRegressor, SpectralOrdinalClassifier]
 OWN = {
     SpectralRegressor: ["loss", "quantile", "power"],
-    SpectralQuantileRegressor: ["quantiles"],
+    SpectralQuantileRegressor: ["quantiles", "calibrate_by"],
     SpectralClassifier: ["class_weight"],
     SpectralOrdinalClassifier: ["class_weight"],
 }

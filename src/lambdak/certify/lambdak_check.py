@@ -378,7 +378,7 @@ class Model:
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
         tensors, names, seal = {}, ["coef", "start", "weights"], header.pop("sha256")
         wanted = dict(zip(names, zip(shapes, (header["dtype"], "float64", "float64"), strict=True), strict=True))
-        self.counts = self._counts(header.get("calibration"))
+        self.counts = self._counts(header.get("calibration", {}))
         wanted["calibration"] = ((len(self.counts), 2, SHARES), "float64")
         names += ["calibration"] * bool(self.counts)
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
@@ -395,21 +395,23 @@ class Model:
         need(ends[::2] == ends[1::2] and (trained or len(tensors) == len(names)), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
         self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:3])
-        own = tensors.get("calibration", array("d")) if self.counts else array("d")
+        own = list(tensors["calibration"]) if self.counts else []
         parts = [own[at : at + SHARES] for at in range(0, len(own), SHARES)]  # lower ends, upper ends, group by group
-        rising = all(list(part) == sorted(part, reverse=at % 2 == 0) for at, part in enumerate(parts))
-        need(rising and all(0 <= level <= 1 for level in own), "levels of calibration must be in order, in [0, 1]")
+        rising = all(part == sorted(part, reverse=at % 2 == 0) and min(part) >= 0 for at, part in enumerate(parts))
+        need(rising and max(own, default=0) <= 1, "levels of calibration must be in order, in [0, 1]")
 
-    def _counts(self, found: Any) -> list[int]:
-        """The rows on which a calibration was counted, group by group; the step of a tail must not be negative."""
-        if found is None:
-            return []
-        need(self.format > 5 and self.loss == "Pinball", "calibration belongs to quantiles, since format 6")
-        for side in ("below", "above"):
+    def _counts(self, found: dict[str, Any]) -> list[int]:
+        """The rows that a calibration was counted on, group by group; it must not break what is promised."""
+        need(not found or (self.format > 5 and self.loss == "Pinball"), "calibration belongs to quantiles")
+        apart = [self.columns[at] for at in [found.get("column")] if at is not None]
+        bound = [own for *_, columns in self.shapes for own in columns] + [c for group, _ in self.groups for c in group]
+        free = all(own.kind == "category" and own.cap == math.inf and own not in bound for own in apart)
+        whole = len(self.columns) <= max(self.few, *map(len, self.together), 0) or not apart  # no limit to interactions
+        need(free and whole, "groups of calibration must be those of a category without promises")
+        for side in ("below", "above") * bool(found):
             number(found[side], f"{side} of calibration", 0.0)
-        need(found["column"] is None or number(found["column"], "column", 0, len(self.columns) - 1) >= 0, "column")
-        need(len(found["groups"]) == max(len(found["rows"]) - 1, 0), "groups of calibration must have their rows")
-        return [number(rows, "rows of calibration", 1, 1 << 40) for rows in found["rows"]]
+        need(len(found.get("groups", ())) == max(len(found.get("rows", ())) - 1, 0), "groups of calibration need rows")
+        return [number(rows, "rows of calibration", 1, 1 << 40) for rows in found.get("rows", ())]
 
     def matrices(self, pencil: int, start: int, stop: int) -> tuple[Rows, Fraction]:
         """Packed matrices of the design columns from ``start`` to ``stop`` − 1, in integers, and their unit."""
@@ -801,10 +803,10 @@ def main() -> int:
         print(json.dumps({"model": words, "holds": holds, "rounding": model.rounding, "claims": claims}, indent=2))
     lines = [f"{shown(args.model, 300)}: {words}; format {model.format}, the checksum fits"]
     lines += [f"{c['verdict'] + ', requested' * c['requested']:<21} {c['statement']} ({c['how']})" for c in claims]
+    lines += [f"Coverage of intervals was counted on {rows:,} rows; no file can prove it." for rows in model.counts[:1]]
     lines += [f"{'All' if holds else 'Not all'} that was requested is proven."]
     lines += ["These claims are about the exact function of the stored numbers; a raw score computed in float64"]
     lines += [f"differs from it by at most {model.rounding}{'' if model.clamp else ' (within the training range)'}."]
-    lines += [f"Coverage of intervals was counted on {rows:,} rows; no file can prove it." for rows in model.counts[:1]]
     for line in lines * (not args.json):
         print(textwrap.fill(line, 110, subsequent_indent=" " * 22, break_long_words=False, break_on_hyphens=False))
     return 1 - holds

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from lambdak.losses import Loss, Predicts
+from lambdak.model import Promises
 from lambdak.model.calibration import HELD_OUT, LEFT_OUT, MOST_GROUPS, SHARES, Calibration
-from lambdak.store._fields import damaged, fields, items, number, shown, whole
+from lambdak.model.distribution import group_column
+from lambdak.store._fields import damaged, fields, invalid, items, number, shown, whole
 from lambdak.store._tensors import Form, Tensors
 from lambdak.table.encoder import TableEncoder
 
@@ -30,7 +32,7 @@ class CalibrationBlueprint:
     source: str
 
     @classmethod
-    def read(cls, value: object, loss: Loss, encoder: TableEncoder) -> CalibrationBlueprint:
+    def read(cls, value: object, loss: Loss, encoder: TableEncoder, promises: Promises) -> CalibrationBlueprint:
         """Check the field of the header."""
         parts = fields(value, FIELD, _NAMES)
         if loss.predicts is not Predicts.QUANTILES:
@@ -41,7 +43,7 @@ class CalibrationBlueprint:
         rows = [whole(count, f"rows of {FIELD}", 1, _MOST_ROWS) for count in items(parts["rows"], f"rows of {FIELD}")]
         if parts["source"] not in (LEFT_OUT, HELD_OUT):
             raise damaged(f"source of {FIELD} must be {LEFT_OUT!r} or {HELD_OUT!r}; got {shown(parts['source'])}")
-        column, groups = _groups(parts, encoder, len(rows))
+        column, groups = _groups(parts, encoder, promises, len(rows))
         return cls(steps[0], steps[1], tuple(rows), column, groups, parts["source"])
 
     @property
@@ -59,7 +61,9 @@ class CalibrationBlueprint:
         return Calibration(self.below, self.above, tables, self.rows, self.column, self.groups, self.source)
 
 
-def _groups(parts: dict[str, Any], encoder: TableEncoder, tables: int) -> tuple[int | None, tuple[int, ...]]:
+def _groups(
+    parts: dict[str, Any], encoder: TableEncoder, promises: Promises, tables: int
+) -> tuple[int | None, tuple[int, ...]]:
     """The category whose levels are groups, and their codes: one for each table after the first."""
     listed = items(parts["groups"], f"groups of {FIELD}", 0, MOST_GROUPS)
     if parts["column"] is None:
@@ -67,10 +71,13 @@ def _groups(parts: dict[str, Any], encoder: TableEncoder, tables: int) -> tuple[
             raise damaged(f"groups of {FIELD} must be those of a column")
         return None, ()
     column = whole(parts["column"], f"column of {FIELD}", 0, encoder.n_features)
-    own = encoder.columns[column]
-    groups = tuple(whole(code, f"groups of {FIELD}", 0, own.width) for code in listed)
-    if own.is_number or sorted({*groups}) != list(groups) or len(groups) + 1 != tables:
-        raise damaged(f"groups of {FIELD} must be levels of a category, in order, each with its rows")
+    try:
+        group_column(column, encoder, promises)
+    except ValueError as error:
+        raise invalid(error) from None
+    groups = tuple(whole(code, f"groups of {FIELD}", 0, encoder.columns[column].width) for code in listed)
+    if sorted({*groups}) != list(groups) or len(groups) + 1 != max(tables, 1):
+        raise damaged(f"groups of {FIELD} must be in order, each with its rows")
     return column, groups
 
 

@@ -200,7 +200,9 @@ class Blueprint:
             n_iter=whole(header["n_iter"], "n_iter", 0, 1 << 63),
             training=TrainingBlueprint.read(header[_TRAINING]) if trained else None,
             target=decode_target(header[_TARGET], loss) if described else KnownTarget(),
-            calibration=CalibrationBlueprint.read(header[_CALIBRATION], loss, encoder) if calibrated else None,
+            calibration=CalibrationBlueprint.read(header[_CALIBRATION], loss, encoder, promises)
+            if calibrated
+            else None,
         )
 
     @property
