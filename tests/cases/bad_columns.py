@@ -30,6 +30,16 @@ def infinity(kind):
     all_refused([*fits, *later, lambda: kind.fit(sparse.csr_array(bad))])
 
 
+@case("a number 1e100 training ranges away or more, where a shape makes the column continue straight")
+def far_away(kind):
+    numbers = 1e-12 * NUMBERS
+    model = kind.fit(table(numbers), shape="convex")
+    far, farther = (np.where(np.arange(ROWS) == 7, number, numbers) for number in (1e90, 1e300))
+    assert np.isfinite(kind.out(model, table(far))).all()
+    words = "column 'c' continues straight beyond its training range, and row 7 has a number too far from it"
+    refused(words, lambda: kind.out(model, table(farther)))
+
+
 @case("±∞ in a column of categories")
 def infinite_level(kind):
     column = pd.Series(objects([np.inf, 1.0]), dtype="category")
