@@ -1,6 +1,7 @@
 """Quantiles at any level, numbers' levels, intervals that cover, samples: order, monotone columns and caps as computed.
 
-Tests ``distribution``, ``single_quantile``, ``model/distribution`` and ``training/calibration``.
+Tests ``distribution``, ``single_quantile``, ``model/distribution``, ``training/calibration``, ``skpro``, and of
+``governance/performance`` ``coverage`` and ``distribution_plots``.
 """
 
 from __future__ import annotations

@@ -391,3 +391,19 @@ def test_pictures_are_drawn(tmp_path):
         "calibration", "effect-1", "effect-2", "effect-3", "lift", "lorenz", "strengths",
     }  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 4000 for path in pictures)
+
+
+@pytest.mark.parametrize("kind", ["quantiles", "one quantile"])
+def test_coverage_is_shown_of_several_quantiles(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("lambdak.explain.plots.png", tiny_png)
+    model, rows = fitted_kind(kind), rows_of(kind)
+    several = kind == "quantiles"
+    with pytest.warns(UserWarning, match="look like the training rows"):
+        text = model.dossier(tmp_path / "d.md", rows, NUMBERS, **FEW).read_text()
+    assert ("Coverage of intervals" in text) is several
+    assert ("Levels of targets in their own distributions" in text) is several
+    assert ("CRPS" in text) is several
+    found = model.coverage(rows, NUMBERS)
+    assert (f"{100 * found.observed[2]:.0f} %" in text) or not several
+    report = model.report(tmp_path / "r.html", rows, NUMBERS).read_text()
+    assert ("How often intervals hold" in report) is several

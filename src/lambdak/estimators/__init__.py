@@ -1,7 +1,8 @@
 """The estimators by their public names: regressors and classifiers, on tables; dates as numbers; files, comparisons.
 
 Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given, ``methods``,
-``views`` how a fitted one looks, or two of them; ``regressors``, ``quantile_regressor``, ``classifiers``; ``dates`` as
+``views`` how a fitted one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any
+level, ``single_quantile`` for tools that take a list of them, ``classifiers``; ``dates`` as
 a transformer; ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents``
 what their steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
 """

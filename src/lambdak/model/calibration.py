@@ -76,7 +76,7 @@ class Calibration:
             f"with the {self.rows[0]:,} rows that {'members left out' if left_out else 'no member was trained on'}, on "
             "which their levels were counted"
         )
-        return words + ("; and if all members together err no more than those that left a row out" * left_out)
+        return words + ("; and if all members together err no more than a mean of so many does" * left_out)
 
     def uncounted(self) -> Calibration:
         """The tails alone."""

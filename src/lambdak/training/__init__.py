@@ -7,6 +7,7 @@ Modules: ``fit`` the whole story, stage by stage; ``settings``, ``effort``; ``ro
 trained, and which columns interact; ``settling`` what shapes leave to training; ``choice`` what is decided about the
 members, with trial models, and ``pilots`` the small models that decide; ``trainer``, ``compiled_loss``, ``members`` the
 training of members, ``lbfgs`` its refinement, ``finish`` from members to a model; ``balance`` totals of predictions;
+``calibration`` what left-out rows say of distributions;
 ``checkpoint`` what a killed fit continues from and whose it is, ``checkpoint_file``; ``live_curve`` in a notebook;
 ``scoring`` metrics by name; ``limits`` what a fit refuses;
 ``large/`` rows that are not in one memory: ``fit`` the story, ``choice`` what a sample decides, ``targets``,

@@ -1,4 +1,4 @@
-"""How a model does on rows: metrics with intervals, calibration, Lorenz and ROC curves, actual against expected."""
+"""How a model does on rows: metrics with intervals, calibration, curves, coverage, actual against expected."""
 
 from lambdak.governance.performance.bootstrap import Resampling
 from lambdak.governance.performance.coverage import Coverage, GroupCoverage, coverage_of

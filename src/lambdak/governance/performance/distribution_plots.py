@@ -45,7 +45,7 @@ def draw_intervals(found: Coverage, ax: Any = None) -> Any:
     """Shares of targets inside intervals, beside the wanted ones."""
     ax = ax or new_axes(5.4, 4.4)
     place, wanted = np.arange(len(found.coverages)), np.array(found.coverages)
-    reach = _half_width(found.observed, float(len(found.y)))
+    reach = _reach(found.observed, float(len(found.y)))
     ax.bar(place, found.observed, width=0.6, color=SKY, label="observed, with 95 % interval")
     ax.errorbar(place, found.observed, yerr=reach, fmt="none", ecolor=DARK, elinewidth=1, capsize=3)
     ax.hlines(wanted, place - 0.38, place + 0.38, color=DARK, linewidth=2, label="wanted")
@@ -64,7 +64,9 @@ def draw_pit(found: Coverage, ax: Any = None) -> Any:
     bins = len(shares)
     reach = float(_half_width(np.array([1 / bins]), float(len(found.y)))[0])
     ax.bar((np.arange(bins) + 0.5) / bins, shares, width=0.9 / bins, color=SKY, label="observed")
-    ax.axhspan(1 / bins - reach, 1 / bins + reach, color=GREY, alpha=0.25, label="95 % of bins, if all is right")
+    ax.axhspan(
+        1 / bins - reach, 1 / bins + reach, color=GREY, alpha=0.25, zorder=0, label="95 % of bins, if all is right"
+    )
     ax.axhline(1 / bins, color=DARK, linewidth=1, linestyle="--")
     ax.set(xlim=(0, 1), xlabel="level of the target in its own distribution", ylabel="share of rows")
     _percent(ax.xaxis, ax.yaxis)
@@ -78,7 +80,7 @@ def draw_groups(found: GroupCoverage, ax: Any = None) -> Any:
     names = tuple(map(short, found.names))
     ax = ax or segment_axes(names, in_order=True)
     place = np.arange(len(names))
-    reach = _half_width(found.observed, found.rows)
+    reach = _reach(found.observed, found.rows)
     ax.errorbar(place, found.observed, yerr=reach, fmt="o", color=BLUE, ecolor=SKY, elinewidth=2,
                 label="observed, with 95 % interval")  # fmt: skip
     ax.axhline(found.coverage, color=DARK, linewidth=1, linestyle="--", label=f"wanted: {100 * found.coverage:g} %")
@@ -93,6 +95,14 @@ def draw_groups(found: GroupCoverage, ax: Any = None) -> Any:
 def _half_width(share: Float64Array, rows: float | Float64Array) -> Float64Array:
     """Half of the 95 % interval of a share of so many rows."""
     return np.asarray(_Z * np.sqrt(share * (1 - share) / np.maximum(rows, 1)))
+
+
+def _reach(share: Float64Array, rows: float | Float64Array) -> Float64Array:
+    """From a share down and up to the ends of its 95 % interval, Wilson's, (2, shares)."""
+    room = _Z**2 / np.maximum(rows, 1)
+    middle = (share + room / 2) / (1 + room)
+    half = np.sqrt(room * share * (1 - share) + room**2 / 4) / (1 + room)
+    return np.asarray(np.maximum([share - (middle - half), middle + half - share], 0.0))
 
 
 def _percent(*axes: Any) -> None:
