@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_int, check_numbers
-from lambdak._types import Float64Array
+from lambdak._types import Float64Array, FloatArray
 from lambdak.model.calibration import MOST_GROUPS, Calibration, counted, tails_of
 from lambdak.model.model import Model
 from lambdak.model.promises import Promises
@@ -30,9 +30,15 @@ def check_levels(levels: ArrayLike) -> Float64Array:
 
 def quantiles_at(model: Model, X: Any, levels: ArrayLike, threads: int = 0) -> Float64Array:
     """Quantiles of rows, (rows, n), at any levels (n,)."""
+    check_levels(levels)
+    return at_levels(model, quantiles_of(model, X, threads), levels)
+
+
+def at_levels(model: Model, quantiles: FloatArray, levels: ArrayLike) -> Float64Array:
+    """Quantiles (rows, n) at any levels (n,) from the fitted ones of rows."""
     wanted = check_levels(levels)
     _check_tails(model, float(wanted.min()), float(wanted.max()))
-    return model.level_curve.at(quantiles_of(model, X, threads), wanted)
+    return model.level_curve.at(np.asarray(quantiles, np.float64), wanted)
 
 
 def quantiles_of(model: Model, X: Any, threads: int = 0) -> Float64Array:

@@ -153,6 +153,10 @@ def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
         levels, inside = findings.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
         words = f"of the targets lie between the {levels[0]:g} and {levels[-1]:g} quantile {measured.where}"
         return f"{inside} inside", f"{inside} {words}; {share(levels[-1] - levels[0])} is wanted."
+    if findings.model.outputs.quantile_levels:
+        (level,) = findings.model.outputs.quantile_levels
+        below = share(known[f"share up to the {level:g} quantile"].value)
+        return f"{below} below", f"{below} of the targets are at most at the {level:g} quantile {measured.where}."
     if findings.model.loss.link.name == "log":
         return _of_rates(known, measured.where)
     return _of_numbers(known, measured, findings.unit)
