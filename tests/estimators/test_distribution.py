@@ -221,3 +221,12 @@ def test_coverage_is_not_promised_where_no_rows_were_left_out(model):
             other.predict_interval(X, 0.9)
         assert np.isfinite(other.calibrate(X, Y).predict_interval(X, 0.9)).all()
     assert not hasattr(SpectralRegressor("quantile"), "predict_interval")
+
+
+def test_validation_rows_are_counted_where_they_are_given():
+    model = SpectralQuantileRegressor((0.1, 0.9), calibrate_by="g", **FEW)
+    model.fit(X[:400], Y[:400], X_val=X[400:], y_val=Y[400:])
+    calibration = model.model_.calibration
+    assert (calibration.source, calibration.rows[0], calibration.groups) == (HELD_OUT, 200, (0, 1, 2))
+    low, high = model.predict_interval(X[400:], 0.8).T
+    assert ((low <= Y[400:]) & (Y[400:] <= high)).mean() >= 0.8
