@@ -39,9 +39,9 @@ class Ordered(_EveryRow):
         """Quantiles at the fitted levels, one step of a float beside them, between and beyond them."""
         model = self.search.model
         fitted = np.array(model.outputs.quantile_levels)
-        ends = (fitted[0], fitted[-1]) if model.calibration is None else (0.0, 1.0)
-        near = [np.nextafter(fitted, 0), fitted, np.nextafter(fitted, 1), np.linspace(*ends, _BETWEEN)[1:-1]]
-        levels = np.unique(np.clip(np.concatenate(near), *ends))
+        low, high = (fitted[0], fitted[-1]) if model.calibration is None else (0.0, 1.0)
+        near = [np.nextafter(fitted, 0), fitted, np.nextafter(fitted, 1), np.linspace(low, high, _BETWEEN)[1:-1]]
+        levels = np.unique(np.clip(np.concatenate(near), low, high))
         return model.level_curve.at(np.asarray(quantiles, np.float64), levels)
 
 
