@@ -21,7 +21,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
 # Modules whose doctests import a library that may be missing.
-_OPTIONAL = {"jax": "src/lambdak/jax", "skpro": "src/lambdak/skpro.py"}
+_OPTIONAL = {"jax": "src/lambdak/jax", "skpro": "src/lambdak/estimators/skpro.py"}
 collect_ignore = [path for library, path in _OPTIONAL.items() if not importlib.util.find_spec(library)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 

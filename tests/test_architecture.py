@@ -37,7 +37,6 @@ ORDER = [
     "dask",
     "torch",
     "jax",
-    "skpro",
     "paper",
     "cli",
 ]
@@ -62,7 +61,7 @@ OWNERS = {
     "fairlearn": ["governance/fairness/groups.py"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
-    "skpro": ["skpro.py"],
+    "skpro": ["estimators/skpro.py"],
     "cvxpy": ["optimize/convex/cvxpy.py"],
     "onnx": ["export/onnx/graph.py"],
     "zuko": ["torch/flow.py"],

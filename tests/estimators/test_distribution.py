@@ -1,7 +1,7 @@
 """Quantiles at any level, numbers' levels, intervals that cover, samples: order, monotone columns and caps as computed.
 
-Tests ``distribution``, ``single_quantile``, ``model/distribution``, ``training/calibration``, ``skpro``, and of
-``governance/performance`` ``coverage`` and ``distribution_plots``.
+Tests ``distribution``, ``single_quantile``, ``skpro``, ``model/distribution``, ``training/calibration``,
+``governance/coverage`` and ``governance/distribution_plots``.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def test_mapie_takes_single_quantiles(model):
 
 def test_skpro_takes_the_estimator():
     pytest.importorskip("skpro")
-    from lambdak.skpro import SpectralProbaRegressor
+    from lambdak.estimators.skpro import SpectralProbaRegressor
 
     frame, y = X[["a", "b"]], pd.DataFrame({"y": Y})
     own = SpectralProbaRegressor(SpectralQuantileRegressor(**FEW)).fit(frame, y)

@@ -2,7 +2,7 @@
 
 Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given, ``methods``,
 ``views`` how a fitted one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any
-level, ``single_quantile`` for tools that take a list of them, ``classifiers``; ``dates`` as
+level, ``single_quantile`` for tools that take a list of them, ``skpro`` for skpro, ``classifiers``; ``dates`` as
 a transformer; ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents``
 what their steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
 """

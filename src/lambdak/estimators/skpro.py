@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from lambdak.estimators import SpectralQuantileRegressor
+from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 
 try:
     from skpro.distributions.qpd_empirical import QPD_Empirical
     from skpro.regression.base import BaseProbaRegressor
 except ImportError:
-    raise ImportError("lambdak.skpro needs skpro: pip install 'lambdak[skpro]'") from None
+    raise ImportError("lambdak.estimators.skpro needs skpro: pip install 'lambdak[skpro]'") from None
 
 _PERCENTILES = np.arange(1, 200) / 200  # of which a distribution of skpro is made
 
 
-class SpectralProbaRegressor(BaseProbaRegressor):  # type: ignore[misc]
+class SpectralProbaRegressor(BaseProbaRegressor):
     """:class:`lambdak.SpectralQuantileRegressor` as a probabilistic regressor of skpro.
 
     ``predict_quantiles`` answers at any level, ``predict_interval`` with calibrated ends where rows were counted, and
