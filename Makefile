@@ -57,12 +57,14 @@ docs: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-docs ## the docum
 	@rm -rf site
 	$(SPHINX) docs site
 	$(BIN)/python .ci/check_site.py site
+	$(say) "written: open $(CURDIR)/site/index.html"
 
 pages: $(VENV)/.stamp-kernel $(VENV)/.stamp-test $(VENV)/.stamp-docs ## the same without running anything, and a link check
 	$(say) "building the pages (under a minute; make docs also runs the gallery)"
 	@rm -rf site
 	$(SPHINX) -D plot_gallery=0 docs site
 	$(BIN)/python .ci/check_site.py site --without-gallery
+	$(say) "written: open $(CURDIR)/site/index.html"
 
 # -S keeps the editable install out of the way, so that the sanitized copy is the one imported.
 MEMORY := address,undefined

@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from peers import METHODS
-from tables import Problem, categories, load, score
+from tables import MEASURE, Problem, categories, load, score
 
 MAX_ROWS = 100_000  # birthdays and flights have more
 REPEATS, ENOUGH = 5, 1.0  # a fit is repeated until it took so many seconds in all: its time is the median
@@ -48,6 +48,7 @@ class Result(Entry):
     predict: float | None = None  # seconds for all test rows
     load: float = 0.0  # average of the machine over a minute, before the fit
     error: str = ""
+    cpu: float | None = None  # seconds of the processor for the fit; None where only wall seconds were taken
 
     @property
     def entry(self) -> Entry:
@@ -71,14 +72,21 @@ def parts(rows: int, split: int) -> tuple[np.ndarray, np.ndarray]:
     return order[rows // 5 :], order[: rows // 5]
 
 
-def median_seconds(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
-    """The first result, and the median time of several calls where they are short."""
-    results, seconds = [], []
-    while len(seconds) < repeats and sum(seconds) < ENOUGH:
-        began = time.perf_counter()
+def median_times(call: Callable[[], Any], repeats: int) -> tuple[Any, float, float]:
+    """The first result, and the median wall and CPU seconds of several calls where they are short."""
+    results, wall, cpu = [], [], []
+    while len(wall) < repeats and sum(wall) < ENOUGH:
+        began, used = time.perf_counter(), time.process_time()
         results.append(call())
-        seconds.append(time.perf_counter() - began)
-    return results[0], statistics.median(seconds)
+        wall.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - used)
+    return results[0], statistics.median(wall), statistics.median(cpu)
+
+
+def median_seconds(call: Callable[[], Any], repeats: int) -> tuple[Any, float]:
+    """The first result, and the median wall seconds of several calls where they are short."""
+    result, seconds, _ = median_times(call, repeats)
+    return result, seconds
 
 
 def measure(problem: Problem, entry: Entry, repeats: int = REPEATS) -> Result:
@@ -87,14 +95,15 @@ def measure(problem: Problem, entry: Entry, repeats: int = REPEATS) -> Result:
     train, test = parts(len(problem.y), entry.split)
     method, about = METHODS[entry.method], {"task": problem.task, "load": round(os.getloadavg()[0], 2)}
     try:
+        method.prepare()
         with threadpool_limits(entry.threads):
             fit = partial(method.fit, problem, train, entry.split, entry.threads)
-            predict, fit_seconds = median_seconds(fit, repeats)
+            predict, fit_seconds, cpu = median_times(fit, repeats)
             predicted, predict_seconds = median_seconds(partial(predict, test), repeats)
         metric = score(problem, test, predicted)
     except Exception as failure:
         return Result(**asdict(entry), **about, error=f"{type(failure).__name__}: {failure}"[:300])
-    return Result(**asdict(entry), **about, score=metric, fit=fit_seconds, predict=predict_seconds)
+    return Result(**asdict(entry), **about, score=metric, fit=fit_seconds, predict=predict_seconds, cpu=cpu)
 
 
 def _in_child(folder: Path, entry: Entry, connection: Any) -> None:
@@ -126,15 +135,31 @@ def _end(child: Any) -> None:
         child.join()
 
 
+def measured(problem: Problem, entry: Entry, folder: Path, limit: float, repeats: int, file: Path | None) -> Result:
+    """Measure, print a line and add it to a file; an optional contestant has a process of its own, and ``limit``."""
+    optional = METHODS[entry.method].optional
+    result = measure_within(limit, folder, entry) if optional else measure(problem, entry, repeats)
+    found = result.error
+    if result.score is not None:
+        found = f"{MEASURE[result.task]} {result.score:.5f}, fit {result.fit:.3f} s (CPU {result.cpu:.3f} s)"
+    print(f"{result.table} split {result.split} {result.method}: {found}, load {result.load}", flush=True)
+    write_result(file, result)
+    return result
+
+
 def read_results(file: Path | None) -> list[Result]:
-    """All results of a file, oldest first."""
+    """All results of a file, oldest first; the end of a line that a killed run did not finish is none."""
     if file is None or not file.exists():
         return []
-    return [Result(**json.loads(line)) for line in file.read_text().splitlines()]
+    return [Result(**json.loads(line)) for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def write_result(file: Path | None, result: Result) -> None:
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a") as stream:
-            stream.write(json.dumps(asdict(result)) + "\n")
+    """Add a line to a file, after its last whole line."""
+    if file is None:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a+b") as stream:
+        stream.seek(0)
+        stream.truncate(stream.read().rfind(b"\n") + 1)
+        stream.write(f"{json.dumps(asdict(result))}\n".encode())

@@ -1,13 +1,15 @@
 """The contestants of the comparisons: lambdak and the libraries that its users would take instead.
 
 Each is a function ``fit(problem, rows, seed, threads)`` that returns ``predict(rows)``, for all tasks of tables.py.
-None is tuned: LightGBM and XGBoost have 2000 trees at rate 0.05 and stop early on a tenth of the training rows, all
-else is every library's default, with its own treatment of categories. Exposure is the offset of a Poisson model where
-the library has one (lambdak, LightGBM, XGBoost, CatBoost, EBM), otherwise rates are weighted by it.
+None is tuned. LightGBM and XGBoost have 2000 trees at rate 0.05, CatBoost its defaults, and all three stop early on a
+tenth of the training rows; ChimeraBoost takes its validation rows itself; all else is every library's default, with its
+own treatment of categories. Exposure is the offset of a Poisson model where the library has one (lambdak, LightGBM,
+XGBoost, CatBoost, EBM), otherwise rates are weighted by it.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.util
 from collections.abc import Callable
@@ -125,17 +127,42 @@ def as_text(X: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def ordered(problem: Problem, rows: np.ndarray, seed: int, threads: int) -> Predict:
-    """CatBoost with its defaults: 1000 trees, a rate it chooses itself, no early stopping."""
+    """CatBoost: 1000 trees at a rate that it chooses, early stopping."""
     from catboost import CatBoostClassifier, CatBoostRegressor, Pool
 
     X, words = as_text(problem.X)
-    settings = {"random_seed": seed, "thread_count": threads, "verbose": False, "allow_writing_files": False}
-    if problem.task != "poisson":
-        kind = CatBoostClassifier if is_classes(problem) else CatBoostRegressor
-        return plain(kind(cat_features=words, **settings), problem, X, rows)
-    model = CatBoostRegressor(loss_function="Poisson", **settings)
-    model.fit(Pool(X.iloc[rows], problem.y[rows], cat_features=words, baseline=np.log(problem.exposure[rows])))
-    return lambda test: np.exp(model.predict(X.iloc[test], prediction_type="RawFormulaVal")) * problem.exposure[test]
+    shift = np.log(problem.exposure) if problem.task == "poisson" else None
+
+    def pool(some: np.ndarray) -> Any:
+        offsets = {} if shift is None else {"baseline": shift[some]}
+        return Pool(X.iloc[some], problem.y[some], cat_features=words, **offsets)
+
+    kind = CatBoostClassifier if is_classes(problem) else CatBoostRegressor
+    settings = {} if shift is None else {"loss_function": "Poisson"}
+    model = kind(random_seed=seed, thread_count=threads, verbose=False, allow_writing_files=False, **settings)
+    train, held = tenth(rows)
+    model.fit(pool(train), eval_set=pool(held), early_stopping_rounds=PATIENCE)
+    if shift is not None:
+        return lambda test: np.exp(model.predict(X.iloc[test], prediction_type="RawFormulaVal") + shift[test])
+    return lambda test: output(model, problem, X.iloc[test])
+
+
+def compile_chimera() -> None:
+    """Compile ChimeraBoost's loops, which its first fit in a process would otherwise do."""
+    from chimeraboost import warmup
+
+    warmup()
+
+
+def chimera(problem: Problem, rows: np.ndarray, seed: int, threads: int) -> Predict:
+    """ChimeraBoost with its defaults: it stops early on a fifth of the training rows, then refits on all of them."""
+    from chimeraboost import ChimeraBoostClassifier, ChimeraBoostRegressor
+
+    X, words = as_text(problem.X)
+    kind = ChimeraBoostClassifier if is_classes(problem) else ChimeraBoostRegressor
+    settings = {"loss": "Poisson"} if problem.task == "poisson" else {}
+    model = kind(cat_features=words or None, random_state=seed, thread_count=threads, **settings)
+    return weighted(model, problem, X, rows)
 
 
 def hist_boosting(task: str) -> Any:
@@ -229,6 +256,7 @@ class Method:
     fit: Fit
     module: str
     optional: bool = False  # only where it is asked for: takes minutes, or needs more than the test tools
+    prepare: Callable[[], None] = lambda: None  # what must happen once in a process before anything is timed
 
     @property
     def installed(self) -> bool:
@@ -258,6 +286,7 @@ METHODS = {
     "LightGBM": Method(boosted, "lightgbm"),
     "XGBoost": Method(extreme, "xgboost"),
     "CatBoost": Method(ordered, "catboost"),
+    "ChimeraBoost": Method(chimera, "chimeraboost", prepare=compile_chimera),
     "HistGradientBoosting": Method(histogram, "sklearn"),
     "spline": Method(partial(generalised, knots=12), "sklearn"),
     "linear": Method(generalised, "sklearn"),
@@ -265,3 +294,14 @@ METHODS = {
     "RealMLP": Method(partial(network, kind="RealMLP_TD"), "pytabkit", optional=True),
     "TabM": Method(partial(network, kind="TabM_D"), "pytabkit", optional=True),
 }
+
+
+def chosen_methods(parser: argparse.ArgumentParser, names: list[str] | None, optional: bool) -> list[str]:
+    """The methods that were asked for, or all but the optional ones, as far as they are installed."""
+    names = names or [name for name, method in METHODS.items() if optional or not method.optional]
+    if unknown := set(names) - set(METHODS):
+        parser.error(f"--methods must be some of {', '.join(METHODS)}; got {', '.join(sorted(unknown))}")
+    for name in names:
+        if not METHODS[name].installed:
+            print(f"{name} is ignored: {METHODS[name].module} is not installed")
+    return [name for name in names if METHODS[name].installed]

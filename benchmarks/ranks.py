@@ -1,4 +1,4 @@
-"""All contestants on all nineteen tables: metrics and times, mean ranks, wins, and the picture of rank against time.
+"""All contestants on all development tables: metrics and times, mean ranks, wins, and the picture of rank against time.
 
 usage: python benchmarks/ranks.py [--data DIR] [--only california ...] [--splits 2] [--max-rows 100000] [--threads 2]
                                   [--methods lambdak-balanced LightGBM ...] [--optional] [--limit 600]
@@ -23,10 +23,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import lambdak
-from contest import MAX_ROWS, REPEATS, Entry, Result, limited, measure, measure_within, read_results, write_result
-from peers import METHODS
+from contest import MAX_ROWS, REPEATS, Entry, Result, limited, measured, read_results
+from peers import METHODS, chosen_methods
 from standings import print_standings
-from tables import DATA, MEASURE, NAMES, Problem, load
+from tables import DATA, NAMES, Problem, load
 
 
 def entries(problem: Problem, arguments: argparse.Namespace) -> list[Entry]:
@@ -37,27 +37,6 @@ def entries(problem: Problem, arguments: argparse.Namespace) -> list[Entry]:
     ]  # fmt: skip
 
 
-def run(entry: Entry, problem: Problem, arguments: argparse.Namespace) -> Result:
-    if METHODS[entry.method].optional:
-        return measure_within(arguments.limit, arguments.data, entry)
-    return measure(problem, entry, 1 if arguments.once else REPEATS)
-
-
-def announce(result: Result) -> None:
-    """One line."""
-    found = result.error
-    if result.score is not None:
-        found = f"{MEASURE[result.task]} {result.score:.5f}, fit {result.fit:.3f} s, predict {result.predict:.4f} s"
-    print(f"{result.table} split {result.split} {result.method}: {found} (load {result.load})", flush=True)
-
-
-def measured(entry: Entry, problem: Problem, arguments: argparse.Namespace) -> Result:
-    result = run(entry, problem, arguments)
-    announce(result)
-    write_result(arguments.results, result)
-    return result
-
-
 def contest(problem: Problem, known: dict[Entry, Result], arguments: argparse.Namespace) -> list[Result]:
     """All results on a table; those of --show may be of any version and number of threads."""
     wanted = entries(problem, arguments)
@@ -65,18 +44,8 @@ def contest(problem: Problem, known: dict[Entry, Result], arguments: argparse.Na
         newest = {replace(entry, version="", threads=0): result for entry, result in known.items()}
         found = (newest.get(replace(entry, version="", threads=0)) for entry in wanted)
         return [result for result in found if result is not None]
-    return [known.get(entry) or measured(entry, problem, arguments) for entry in wanted]
-
-
-def chosen_methods(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:
-    """The methods that were asked for, or all but the optional ones, as far as they are installed."""
-    names = arguments.methods or [n for n, method in METHODS.items() if arguments.optional or not method.optional]
-    if unknown := set(names) - set(METHODS):
-        parser.error(f"--methods must be some of {', '.join(METHODS)}; got {', '.join(sorted(unknown))}")
-    for name in names:
-        if not METHODS[name].installed:
-            print(f"{name} is left out: {METHODS[name].module} is not installed")
-    return [name for name in names if METHODS[name].installed]
+    rest = (arguments.data, arguments.limit, 1 if arguments.once else REPEATS, arguments.results)
+    return [known.get(entry) or measured(problem, entry, *rest) for entry in wanted]
 
 
 def parsed() -> argparse.Namespace:
@@ -97,7 +66,7 @@ def parsed() -> argparse.Namespace:
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
         parser.error(f"no folder {arguments.data}: give the folder with the Parquet files with --data")
-    arguments.methods = chosen_methods(parser, arguments)
+    arguments.methods = chosen_methods(parser, arguments.methods, arguments.optional)
     return arguments
 
 

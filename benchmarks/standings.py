@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -12,6 +13,8 @@ from contest import Result
 from tables import MEASURE, SMALLER_IS_BETTER
 
 OURS, UNIT = "lambdak-", "LightGBM"
+SECONDS = {"fit": "seconds of a fit", "cpu": "CPU seconds of a fit"}
+LEVEL = {"classes": 0.05, "poisson": 0.05}  # a metric is behind beyond this share of the best, or .003 of R² and AUC
 
 
 class Standings:
@@ -80,14 +83,14 @@ def print_table(standings: Standings, table: str) -> None:
     print_rows(["", "mean ± s.e. over splits", "fit s", "predict s", "load"], lines)
 
 
-def print_overview(standings: Standings) -> None:
-    """One row per table, one column per contestant."""
-    print("\n## Metric (fit seconds)\n")
+def print_overview(standings: Standings, time: str = "fit") -> None:
+    """One row per table, one column per contestant: the metric, and the seconds of a fit."""
+    print(f"\n## Metric ({SECONDS[time]})\n")
     lines = []
     for table in standings.tables:
         line = [f"{table}, {MEASURE[standings.task[table]]}"]
         for method in standings.methods:
-            score, fit = (standings.column(table, method, field) for field in ("score", "fit"))
+            score, fit = (standings.column(table, method, field) for field in ("score", time))
             line.append(f"{score.mean():.4f} ({np.median(fit):.2f})" if len(score) else "")
         lines.append(line)
     print_rows(["table", *standings.methods], lines)
@@ -123,24 +126,50 @@ def print_wins(standings: Standings) -> None:
     print_rows(["", *standings.methods], lines)
 
 
-def draw(standings: Standings, file: Path) -> None:
-    """Mean rank against the geometric mean of the fit time: who is below and left of all others is ahead."""
+def print_behind(standings: Standings) -> None:
+    """On which tables one of ours is behind the best peer by more than LEVEL says."""
+    print("\n## Behind the best peer: by more than .003 of R² or AUC, or 5 % of log-loss or deviance\n")
+    ours = [method for method in standings.methods if method.startswith(OURS)]
+    peers = [method for method in standings.methods if method not in ours]
+    lines = []
+    for table in standings.tables:
+        metrics = {peer: standings.metric(table, peer) for peer in peers}
+        best = max(metrics, key=lambda peer: np.nan_to_num(metrics[peer], nan=-np.inf), default=None)
+        for method in ours if best else ():
+            allowed = LEVEL[task] * abs(metrics[best]) if (task := standings.task[table]) in LEVEL else 0.003
+            if standings.metric(table, method) < metrics[best] - allowed:
+                pair = [f"{abs(metric):.4f}" for metric in (standings.metric(table, method), metrics[best])]
+                lines.append([f"{table}, {MEASURE[task]}", method, *pair, best])
+    print_rows(["table", "", "its metric", "the best peer's", "the best peer"], lines)
+
+
+def rank_points(standings: Standings) -> dict[str, tuple[float, float]]:
+    """The geometric mean of the fit time in LightGBM's, and the mean rank, of each contestant."""
+    ranks = np.nanmean(standings.ranks(standings.methods), axis=0)
+    pairs = zip(standings.methods, ranks, strict=True)
+    return {method: (standings.time_ratio(method, "fit"), rank) for method, rank in pairs}
+
+
+def draw(points: dict[str, tuple[float, float]], labels: tuple[str, str], file: Path, bars: Any = None) -> None:
+    """Accuracy against time, ours in colour; ``bars`` are the distances to the ends of intervals, (2, contestants)."""
     import matplotlib.pyplot as plt
 
-    ranks = np.nanmean(standings.ranks(standings.methods), axis=0)
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for method, rank in zip(standings.methods, ranks, strict=True):
+    times, heights = zip(*points.values(), strict=True)
+    if bars is not None:
+        axes.errorbar(times, heights, yerr=bars, fmt="none", ecolor="0.75", zorder=1)
+    for method, point in points.items():
         ours = method.startswith(OURS)
-        time = standings.time_ratio(method, "fit")
-        axes.scatter(time, rank, s=50, color="C0" if ours else "C7", zorder=2)
+        axes.scatter(*point, s=50, color="C0" if ours else "C7", zorder=2)
         style = {"xytext": (0, -15), "weight": "bold"} if ours else {"xytext": (0, 8)}  # ours below, others above
-        axes.annotate(method, (time, rank), textcoords="offset points", ha="center", **style)
+        axes.annotate(method, point, textcoords="offset points", ha="center", **style)
     axes.set_xscale("log")
     axes.margins(0.18)
-    axes.set_xlabel(f"fit time, in {UNIT}'s (geometric mean over {len(standings.tables)} tables)")
-    axes.set_ylabel(f"mean rank of {len(standings.methods)}, 1 is best")
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
     axes.grid(alpha=0.3)
     figure.savefig(file, dpi=150)
+    plt.close(figure)
 
 
 def print_standings(results: list[Result], picture: Path | None = None) -> None:
@@ -154,4 +183,5 @@ def print_standings(results: list[Result], picture: Path | None = None) -> None:
     for result in standings.failed:
         print(f"\n{result.method} has no metric on {result.table}, split {result.split}: {result.error}")
     if picture is not None:
-        draw(standings, picture)
+        time = f"fit time, in {UNIT}'s (geometric mean over {len(standings.tables)} tables)"
+        draw(rank_points(standings), (time, f"mean rank of {len(standings.methods)}, 1 is best"), picture)

@@ -34,7 +34,6 @@ extensions = [
     "formulas",
     "mathjax_files",
     "named_controls",
-    "parameters",
 ]
 exclude_patterns = ["extensions", "gallery/**/*.ipynb", "gallery/**/*.md5", "gallery/**/*.zip"]
 nitpicky = False  # types of signatures are names of private modules

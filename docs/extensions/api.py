@@ -28,7 +28,7 @@ FOREIGN = (
 ROUTING = "_request"  # scikit-learn's set_fit_request and the like
 
 
-def _found(path: str) -> tuple[Any, str, str]:
+def found(path: str) -> tuple[Any, str, str]:
     """The object of a dotted path, the name of its module, and its own name, "" for a module."""
     try:
         return importlib.import_module(path), path, ""
@@ -88,7 +88,7 @@ class Api(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """What autodoc makes of the module's names."""
-        obj, module, name = _found(self.arguments[0])
+        obj, module, name = found(self.arguments[0])
         lines: list[str] = []
         if inspect.ismodule(obj):
             if "no-module" not in self.options:

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from lambdak.estimators import (
         DateExpander,
         SpectralClassifier,
+        SpectralCompetingRisks,
         SpectralOrdinalClassifier,
         SpectralQuantileRegressor,
         SpectralRegressor,
+        SpectralSurvival,
         compare_report,
         from_json,
         load,
@@ -42,9 +44,11 @@ __all__ = [
     "IdentifierWarning",
     "Pencil",
     "SpectralClassifier",
+    "SpectralCompetingRisks",
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
+    "SpectralSurvival",
     "StrayTextWarning",
     "compare_report",
     "diagonal_indices",
@@ -71,8 +75,8 @@ _NAMES = {
     "tridiagonal_eigenpair_vjp tridiagonal_eigenvalue tridiagonal_eigenvalue_vjp",
     "eigen.packing": "diagonal_indices sym unsym",
     "eigen.runtime": "get_num_threads set_num_threads show_config",
-    "estimators": "DateExpander SpectralClassifier SpectralOrdinalClassifier SpectralQuantileRegressor "
-    "SpectralRegressor compare_report from_json load save",
+    "estimators": "DateExpander SpectralClassifier SpectralCompetingRisks SpectralOrdinalClassifier "
+    "SpectralQuantileRegressor SpectralRegressor SpectralSurvival compare_report from_json load save",
     "pencil": "Pencil",
     "table.doubtful_columns": "IdentifierWarning StrayTextWarning",
 }

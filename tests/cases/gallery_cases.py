@@ -15,6 +15,8 @@ from lambdak.losses import (
     SquaredError,
     Tweedie,
 )
+from lambdak.losses.event_loss import EventLog
+from lambdak.losses.survival import Survival
 
 LOSSES = {
     SquaredError: "plot_regressor",
@@ -28,6 +30,8 @@ LOSSES = {
     BinaryLog: "plot_classifier",
     SoftmaxLog: "plot_classes",
     Ordinal: "plot_ordinal",
+    Survival: "plot_survival",
+    EventLog: "plot_survival",
 }
 CONSTRAINTS = {
     "monotone": "plot_monotone",
@@ -59,6 +63,7 @@ EXPORTS = {
 # What a script needs beyond what it imports, and the programs that it starts.
 NEEDED = {
     "plot_dask": ("datasketches",),
+    "plot_mlflow": ("mlflow",),
     "plot_onnx": ("onnx",),
     "plot_pipeline": ("skops",),
     "plot_save_and_sign": ("cryptography",),
@@ -99,6 +104,7 @@ LISTED = {
     "calibration": ("plot_calibration", "CalibratedClassifierCV("),
     "MAPIE": ("plot_mapie", "from mapie"),
     "SHAP": ("plot_shap", "shap."),
+    "MLflow": ("plot_mlflow", "lambdak.mlflow.log_model("),
     "polars": ("plot_polars", "pl.DataFrame("),
     "Dask": ("plot_dask", "dd.from_pandas("),
     "PyTorch": ("plot_pytorch", "SpectralNeuron("),

@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from threadpoolctl import threadpool_limits
 
 from lambdak.cli import demo_results
+from lambdak.report.findings.fit import SEEN
 
 BMI, BLOOD_PRESSURE = 2, 3
 
@@ -125,3 +126,12 @@ def test_quantiles_are_ordered_and_monotone_where_separate_fits_are_not(patients
     assert fan.inside.sum() == sum(low <= y <= high for y, (low, *_, high) in zip(fan.y, fan.quantiles, strict=True))
     assert fan.inside.mean() == pytest.approx(ours.inside)
     assert 0.6 < ours.inside < 0.95
+
+
+@pytest.mark.slow
+def test_the_report_names_the_target_and_is_measured_on_rows_that_its_fit_did_not_see(patients, tmp_path):
+    demo_results.write_report(patients, tmp_path / "report.html", "fast")
+    page = (tmp_path / "report.html").read_text()
+    assert "Prediction of progression" in page
+    assert "on 148 rows that the fit did not see" in page
+    assert SEEN not in page

@@ -65,7 +65,7 @@ def test_many_columns_are_cut_and_the_rest_is_counted(many):
 
 def test_pairs_without_a_joint_effect_are_not_drawn_and_counted():
     rng = np.random.default_rng(0)
-    model = by_hand(symmetric(rng, 3), [symmetric(rng, 3), symmetric(rng, 3), np.zeros((3, 3))])
+    model = by_hand(symmetric(rng, 3), [symmetric(rng, 3), symmetric(rng, 3), 0.3 * np.eye(3)])
     ax = plots.draw_interactions(model.explain_global(rng.uniform(-1, 1, (12, 3))))
     assert names(ax) == ["x0 × x1"]
     assert "(2 pairs without any joint effect are not shown)" in ax.get_xlabel()

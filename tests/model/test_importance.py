@@ -1,4 +1,4 @@
-"""Mean absolute effects, against predictions of rows that were changed by hand."""
+"""``mean_effects`` and importances, against predictions of rows that were changed by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectFromModel
 
 import lambdak
 from lambdak import SpectralRegressor
-from lambdak.model.influence import mean_effects
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.readout import readouts
 
 KINDS = ["regressor", "free", "linear", "poisson", "binary", "multiclass", "quantiles", "ordinal"]

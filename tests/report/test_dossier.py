@@ -362,7 +362,7 @@ def test_only_known_formats_are_written_and_nothing_else_is_left(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"purpos": "x"}, "'purpos' is no part of a dossier: the owner's words are name, version, purpose"),
+        ({"purpos": "x"}, "unexpected keyword argument 'purpos'. Did you mean 'purpose'?"),
         ({"purpose": 3}, "purpose must be text; got 3"),
         ({"seeds": 3}, "seeds needs rows to fit and to compare"),
         ({"X_train": X, "exposure_train": Y}, "exposure_train needs a loss with a log link"),

@@ -17,7 +17,8 @@ from report_cases import CERTIFICATE, X, Y, fitted
 from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score
 
 import lambdak
-from lambdak.model.influence import mean_effects, strengths
+from lambdak.model.influence import strengths
+from lambdak.model.mean_effects import mean_effects
 from lambdak.report import write_report
 from lambdak.report.findings.assessment import assess
 from lambdak.report.findings.table import describe

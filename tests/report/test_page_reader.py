@@ -12,7 +12,7 @@ from reader_cases import other_model, wide_model, wide_table
 from report_cases import Visit, X, Y, fitted, page_row, python
 
 import lambdak
-from lambdak.model.influence import mean_effects
+from lambdak.model.mean_effects import mean_effects
 
 AXE = Path(__file__).parents[2] / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 SEVERE = ("serious", "critical")
@@ -266,3 +266,37 @@ def test_everybody_can_use_the_page(browser, tmp_path, kind, scheme, width):
     page.add_script_tag(path=AXE)
     found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
     assert [(own["id"], own["nodes"][0]["html"][:200]) for own in found if own["impact"] in SEVERE] == []
+
+
+CUT = """() => [...document.querySelectorAll("svg .name-text")].filter((own) => {
+  const svg = own.closest("svg").getBoundingClientRect(), box = own.getBoundingClientRect();
+  return box.width && (box.left < svg.left - 0.5 || box.bottom > svg.bottom + 0.5);
+}).map((own) => own.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def wide_letters(browser, tmp_path_factory):
+    """The report of eleven columns, whose names are long and have wide letters, open on a small screen."""
+    rng = np.random.default_rng(0)
+    names = ["NumberOfTime30-59DaysPastDueNotWorse", "NUMBER OF WWWWW MMMMM CREDITS", *(f"Column{i}" for i in range(9))]
+    table = pd.DataFrame(rng.normal(size=(120, 11)), columns=names)
+    model = lambdak.SpectralRegressor(effort="fast", max_iter=2, n_estimators=1, dim=3, random_state=0)
+    model.fit(table, table.sum(axis=1))
+    path = model.report(tmp_path_factory.mktemp("letters") / "report.html", table, n_resamples=0)
+    opened = Visit.of(browser.new_page(viewport={"width": 1100, "height": 800}), path)
+    yield opened
+    assert opened.problems == []
+
+
+def test_names_of_wide_letters_are_not_cut_off(wide_letters):
+    page = wide_letters.page
+    assert page.locator("svg .name-text").count() > 10
+    assert page.evaluate(CUT) == []
+
+
+def test_a_list_that_scrolls_says_how_many_columns_lie_further_down(wide_letters):
+    page = wide_letters.page
+    below = page.locator("#more").text_content()
+    assert re.fullmatch(r"↓ \d+ more below: scroll this list", below)
+    page.evaluate("() => { const list = document.getElementById('controls'); list.scrollTop = list.scrollHeight; }")
+    page.wait_for_function("document.getElementById('more').textContent === ''")

@@ -44,7 +44,7 @@ CHANGES = {
     "more rows": (put("calibration", "rows", value=[8, 8, 8]), "groups of calibration"),
     "column of numbers": (put("calibration", "column", value=0), "a column of numbers"),
     "promised column": (both, "of which nothing is promised"),
-    "older format": (put("format", value=5), "unknown field 'calibration'"),
+    "older format": (put("format", value=7), "unknown field 'calibration'"),
 }
 
 
@@ -59,7 +59,7 @@ def test_a_forged_calibration_is_refused_by_both(tmp_path, case):
 
 def test_a_calibration_of_other_losses_is_refused(tmp_path):
     header, tensors = deepcopy(MONOTONE)
-    header |= {"format": 6, "calibration": QUANTILES[0]["calibration"]}
+    header |= {"format": 8, "calibration": QUANTILES[0]["calibration"]}
     tensors |= {"calibration": QUANTILES[1]["calibration"]}
     refuse(tmp_path, sealed(header, tensors), "calibration belongs to quantiles only")
     assert run(tmp_path / "model.safetensors").returncode == 2
@@ -69,7 +69,7 @@ def test_files_without_a_calibration_still_load(tmp_path):
     header, tensors = deepcopy(QUANTILES)
     del header["calibration"], tensors["calibration"], header["parameters"]["calibrate_by"]
     path = tmp_path / "old.safetensors"
-    path.write_bytes(sealed(header | {"format": 4}, tensors))
+    path.write_bytes(sealed(header | {"format": 7}, tensors))
     old = lambdak.load(path)
     assert old.model_.calibration is None
     assert (np.diff(old.predict_quantiles(X, [0.1, 0.3, 0.9]), axis=1) >= 0).all()

@@ -24,7 +24,7 @@ def test_files_are_plain_safetensors_and_always_the_same(tmp_path):
         header = json.loads(file.metadata()["lambdak"])
         assert set(file.keys()) == {"coef", "start", "weights", "calibration"}
         np.testing.assert_array_equal(file.get_tensor("coef"), model.model_.coef[..., :10])
-    assert (header["format"], header["lambdak"]) == (6, lambdak.__version__)
+    assert (header["format"], header["lambdak"]) == (8, lambdak.__version__)
     assert header["columns"][0]["knots"] == model.model_.encoder.columns[0].knots.tolist()
 
 

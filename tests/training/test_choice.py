@@ -49,12 +49,60 @@ def test_the_larger_capacity_has_to_be_better_by_more_than_chance(monkeypatch, g
     assert SpectralRegressor(random_state=0, n_estimators=1).fit(X, y).model_.dim == dim
 
 
-def test_a_user_who_sets_dim_gets_it_and_many_classes_have_no_choice(options):
+def test_capacities_of_a_small_table_are_compared_on_the_same_rows(options):
+    X, y = friedman(600, 1.0)
+    SpectralRegressor(max_iter=1, random_state=0).fit(X, y)
+    small, larger = options
+    assert small.session.draft.encoder.n_design < larger.session.draft.encoder.n_design
+    np.testing.assert_array_equal(small.session.problem.y, larger.session.problem.y)
+    encoded = larger.session.draft.encoder.transform(X[larger.rows.places])
+    np.testing.assert_array_equal(encoded.ids, larger.rows.design.ids)
+    np.testing.assert_array_equal(y[larger.rows.places], larger.rows.y)
+
+
+def test_a_user_who_sets_dim_gets_it(options):
     X, y = friedman(300, 1.0)
     assert SpectralRegressor(dim=7, n_estimators=1, random_state=0).fit(X, y).model_.dim == 7
     assert len(options) == 1
-    SpectralClassifier(n_estimators=1, random_state=0).fit(X, np.digitize(y, np.quantile(y, [0.2, 0.4, 0.6, 0.8])))
-    assert len(options) == 2
+
+
+@pytest.mark.parametrize(("gain", "knots"), [(-0.1, 8), (0.0, 8), (1.0, 20)])
+def test_many_classes_get_few_knots_unless_more_are_better_by_more_than_chance(monkeypatch, gain, knots):
+    def losses(option, strengths, folds):
+        more = option.session.settings.recipe.knots > 8
+        return np.tile(1.0 - gain * more + np.sin(np.arange(160.0) * (1 + more)), (len(strengths), 1))
+
+    monkeypatch.setattr(choice, "_losses", losses)
+    X, y = friedman(800, 1.0)
+    classes = np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    model = SpectralClassifier(effort="fast", max_iter=1, random_state=0).fit(X, classes).model_
+    assert {len(column.knots) for column in model.encoder.columns} == {knots}
+    assert model.dim == 9
+
+
+def test_a_number_of_knots_that_is_set_is_not_changed_where_classes_are_many(options):
+    X, y = friedman(300, 1.0)
+    classes = np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    model = SpectralClassifier(effort="fast", n_knots=12, max_iter=1, random_state=0).fit(X, classes).model_
+    assert {len(column.knots) for column in model.encoder.columns} == {12}
+    assert len(options) == 1
+
+
+def test_trial_models_of_classes_are_measured_with_the_best_factor_on_their_log_odds(options, monkeypatch):
+    trainers = []
+    original = Trainer.run
+    monkeypatch.setattr(Trainer, "run", lambda self, *given: trainers.append(self) or original(self, *given))
+    X, y = friedman(300, 1.0)
+    SpectralClassifier(effort="fast", max_iter=5, random_state=0).fit(X, y > y.mean())
+    raw, rows, problem = trainers[0].unseen()
+    means, start = raw.reshape(-1, 2, raw.shape[1]).mean(axis=1), problem.start[0]
+    of_factor = [
+        problem.loss.of_rows(start + factor * (means - start), problem.y[rows[::2]]).mean(axis=1)
+        for factor in (1.0, 1.25, 1.5, 2.0)
+    ]
+    losses = expected_losses(trainers[0], 2, (1.0, 1.25, 1.5, 2.0))
+    np.testing.assert_allclose(losses.mean(axis=1), np.min(of_factor, axis=0), rtol=1e-4)
+    assert (np.min(of_factor, axis=0) < of_factor[0]).any()
 
 
 def test_what_members_lose_together_is_what_their_mean_loses(options, monkeypatch):
@@ -76,12 +124,12 @@ def test_what_members_lose_together_is_what_their_mean_loses(options, monkeypatc
 def test_long_tables_and_many_classes_are_sampled(options, monkeypatch):
     monkeypatch.setattr("lambdak.training.pilots.PILOT_ROWS", 200)
     X, y = friedman(900, 1.0)
-    classes = np.digitize(y, np.quantile(y, [0.1, 0.3, 0.6, 0.9]))
+    classes = np.digitize(y, np.quantile(y, np.arange(1, 12) / 12))
     SpectralClassifier(effort="fast", max_iter=1, random_state=0).fit(X, classes)
     sample = sample_of(options[0].session)
     assert 0 < len(sample.problem.design) <= 200
-    assert sample.problem.loss.n_classes == 3
-    assert set(np.unique(sample.problem.y)) == {0, 1, 2}
+    assert sample.problem.loss.n_classes == 10
+    assert set(np.unique(sample.problem.y)) == set(range(10))
     assert len(options[0].session.problem.design) > 800
 
 

@@ -37,6 +37,20 @@ def test_pilots_see_no_more_rows_than_they_are_given_beyond_two_epochs(effort):
         assert pilots.epochs <= recipe.schedule(rows, None).epochs
 
 
+def test_pilots_with_one_matrix_per_class_of_many_see_fewer_rows():
+    epochs = [RECIPES["balanced"].pilot_schedule(20_000, None, classes).epochs for classes in (1, 3, 4, 10, 100)]
+    assert epochs == [5, 5, 5, 2, 2]
+
+
+@pytest.mark.parametrize("effort", RECIPES)
+def test_many_classes_choose_between_few_knots_and_the_usual_number(effort):
+    recipe = RECIPES[effort]
+    few = recipe.of_many_classes()
+    assert (few.dim, few.n_knots(10_000, 10)) == (recipe.dim, 8)
+    assert few.enlarged() == replace(recipe, larger=None)
+    assert recipe.bent().of_many_classes() == recipe.bent()
+
+
 @pytest.mark.parametrize("max_iter", [1, 7, 1000])
 def test_max_iter_sets_the_epochs_and_the_most_of_pilots_and_nothing_else(max_iter):
     for rows in TABLES:

@@ -1,4 +1,4 @@
-"""From trained parameters to a model: centred categories, calibrated quantiles, and a factor on all matrices."""
+"""From trained parameters to a model: centred categories, calibrated quantiles, and the ``factor`` on all matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fit_cases import X, Y
 from sklearn.metrics import log_loss
 
 from lambdak import SpectralClassifier, SpectralQuantileRegressor, SpectralRegressor
-from lambdak.training import finish
+from lambdak.training import factor, finish
 
 QUICK = {"effort": "fast", "max_iter": 3, "random_state": 0}
 LEVELS = (0.1, 0.5, 0.9)
@@ -19,14 +19,14 @@ LEVELS = (0.1, 0.5, 0.9)
 @pytest.fixture
 def shifts(monkeypatch):
     """What quantiles were moved by, before and after."""
-    seen, original = [], finish.shift_quantiles_
+    seen, original = [], finish.shift_levels_
 
     def watched(coef, draft, shift):
         before = coef.copy()
         original(coef, draft, shift)
         seen.append((before, coef.copy(), draft, shift))
 
-    monkeypatch.setattr("lambdak.training.finish.shift_quantiles_", watched)
+    monkeypatch.setattr("lambdak.training.finish.shift_levels_", watched)
     return seen
 
 
@@ -126,14 +126,14 @@ def cost_of_noise(loss, seed):
 @pytest.mark.parametrize("loss", ["squared_error", "poisson"])
 def test_columns_that_say_nothing_of_the_target_cost_a_fraction_of_what_they_did(monkeypatch, loss):
     shrunk = np.mean([cost_of_noise(loss, seed) for seed in range(4)])
-    monkeypatch.setattr("lambdak.training.finish.shrink_factor", lambda trainer: 1.0)
+    monkeypatch.setattr("lambdak.training.factor.shrink_factor", lambda *_: 1.0)
     assert shrunk < 0.7 * np.mean([cost_of_noise(loss, seed) for seed in range(4)])
 
 
 def test_a_model_of_what_columns_say_is_not_shrunk(monkeypatch):
-    factors, original = [], finish.shrink_factor
+    factors, original = [], factor.shrink_factor
     monkeypatch.setattr(
-        "lambdak.training.finish.shrink_factor", lambda own: factors.append(original(own)) or factors[-1]
+        "lambdak.training.factor.shrink_factor", lambda *own: factors.append(original(*own)) or factors[-1]
     )
     SpectralRegressor(effort="fast", random_state=0).fit(X, Y)
     assert factors[0] > 0.95
@@ -141,10 +141,49 @@ def test_a_model_of_what_columns_say_is_not_shrunk(monkeypatch):
 
 @pytest.mark.parametrize("factor", [0.0, 0.3])
 def test_a_model_that_is_shrunk_keeps_what_it_promises(monkeypatch, factor):
-    monkeypatch.setattr("lambdak.training.finish.shrink_factor", lambda trainer: factor)
+    monkeypatch.setattr("lambdak.training.factor.shrink_factor", lambda *_: factor)
     settings = {"monotonic_cst": [1, 0, 0, 0], "max_influence": [np.inf, 0.2, np.inf, np.inf]}
     model = SpectralRegressor(**settings, **QUICK).fit(X, Y)
     assert model.certify(exact=True).holds
     assert (np.ptp(model.predict(X)) == 0) == (factor == 0)
     if not factor:
         np.testing.assert_allclose(model.predict(X), Y.mean())
+
+
+@pytest.mark.parametrize("lowest", [0, 1, 7, 49, 50])
+def test_where_a_convex_function_is_lowest_is_found_with_few_calls(lowest):
+    calls = []
+    assert factor._lowest(lambda place: calls.append(place) or abs(place - lowest) ** 1.5, 50) == lowest
+    assert len(calls) <= 12
+
+
+def clean_classes(rows=600):
+    """Four classes without noise: the quarters of a product."""
+    table = np.random.default_rng(2).uniform(-1, 1, (rows, 3))
+    return table, np.digitize(table[:, 0] * table[:, 1], [-0.2, 0.0, 0.2])
+
+
+def test_log_odds_that_a_mean_makes_too_small_become_larger(monkeypatch):
+    factors, original = [], factor.shrink_factor
+    monkeypatch.setattr(
+        "lambdak.training.factor.shrink_factor", lambda *own: factors.append(original(*own)) or factors[-1]
+    )
+    table, classes = clean_classes()
+    fit = SpectralClassifier(effort="fast", random_state=0).fit
+    scaled = fit(table[:300], classes[:300]).predict_proba(table[300:])
+    assert factors[0] > 1.1
+    monkeypatch.setattr("lambdak.training.factor.shrink_factor", lambda *_: 1.0)
+    assert log_loss(classes[300:], scaled) < log_loss(
+        classes[300:], fit(table[:300], classes[:300]).predict_proba(table[300:])
+    )
+
+
+def test_log_odds_of_capped_columns_do_not_become_larger(monkeypatch):
+    largest = []
+    monkeypatch.setattr("lambdak.training.factor.shrink_factor", lambda _, most: largest.append(most) or 1.0)
+    table, classes = clean_classes(300)
+    for caps in (None, [np.inf, 2.0, np.inf]):
+        SpectralClassifier(max_influence=caps, **QUICK).fit(table, classes)
+    SpectralRegressor(**QUICK).fit(table, classes.astype(float))
+    assert largest[0] > 1
+    assert largest[1:] == [1.0, 1.0]

@@ -17,6 +17,7 @@ from lambdak.certify.summary import summary
 from lambdak.losses.links import LOG
 from lambdak.model.outward import upwards
 from lambdak.shapes.registry import SHAPES
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 IN_FLOAT = "in float64 with error bounds"  # how something was decided in an exact certificate, if not in integers
@@ -39,6 +40,9 @@ METHODS = {
     "rounding",
     "quantiles": "the steps from quantile to quantile must be positive semidefinite; value is the smallest of their "
     "eigenvalues",
+    "survival": "the steps from knot to knot of time must be positive semidefinite; value is the smallest of their "
+    "eigenvalues; between knots the raw score is straight in the logarithm of time, and beyond them, where curves are "
+    "extrapolated, it rises with one slope for all rows",
     "cut-points": "the steps from cut-point to cut-point must be positive semidefinite, or they are eigenvalues of one "
     "matrix, which are in order",
     "interactions": "in every member the matrices of all columns but those of one group must be zero or multiples of "
@@ -62,7 +66,7 @@ _ENDS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Shown):
     """All claims about one model; printed, it says what was requested, and :meth:`to_text` says all.
 
     ``exact`` says whether all was decided in integers; ``assumed`` is what holds under an assumption that no matrix can
@@ -98,8 +102,6 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.to_text()
-
-    __repr__ = __str__
 
     def _whole(self) -> str:
         ordered = sorted(self.claims, key=lambda claim: (not claim.requested, not claim.proven))

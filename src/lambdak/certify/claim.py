@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lambdak.table.shown import Shown
+
 IN_RANGE = "within the training range"  # how far a bound goes if its column is not constant beyond
 TOO_LONG = "undecided: to decide it in integers would take too long"  # how a claim was checked if it was not
 TOO_ROUGH = "but computing a raw score can err by"
 BOUNDS = ("influence", "joint influence", "response")  # kinds of claims whose value holds for what is computed
 
 
-@dataclass(frozen=True)
-class Claim:
+@dataclass(frozen=True, repr=False)
+class Claim(Shown):
     """One statement about a model.
 
     Attributes

@@ -35,6 +35,7 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "influence": Influence,
     "quantiles": Ordered,
     "cut-points": Ordered,
+    "survival": Ordered,
     "interactions": Apart,
     "range": Within,
 }

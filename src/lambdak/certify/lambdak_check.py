@@ -19,7 +19,8 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   range      predictions below (above) a number become that number: the last step, which only has to be asked for
   quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal; at levels between
              them a quantile is a weighted mean of two, beyond them it is the outermost one, moved alike in all rows
-  cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal
+  cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal;
+             survival: the same for knots of time, beyond which all raw scores rise with one slope
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
              numbers each g goes one way: every two the same way if k is the last eigenvalue, opposite ways if it is the
              first (substitutes: the other way round), because λ_d(M + s P) is convex in s, and λ_1 is concave
@@ -54,10 +55,10 @@ MOST_CHOICES = 1 << 13  # of a piece of each column of a direction; beyond, the 
 MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak reads no more
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
 LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
-SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog")
+SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog", "EventLog")
 SHARES = 1008  # for which levels of a calibration are kept
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
-LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog")
+LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog", "EventLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
 STRAIGHT = ("Convex", "Concave", "Dominates", "RisingAlong")  # beyond their ends
 FIELDS = {  # of a shape: those that it must have, and those that it may have
@@ -248,7 +249,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 6), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 8), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -293,13 +294,17 @@ class Model:
         self.together = read_groups(together, places, "interaction_cst")
         self.levels = [number(q, "quantiles", 0.0, 1.0) for q in loss["quantiles"]] if self.loss == "Pinball" else []
         wanted = number(loss.get("n_classes", 2), "n_classes", 2, 1 << 20) if self.loss in LABELLED else 0
-        several = {**dict.fromkeys(SINGLE, 1), "Pinball": len(self.levels), "SoftmaxLog": wanted, "Ordinal": wanted - 1}
+        if self.loss == "Survival":
+            self.levels = [number(t, "event_times", sys.float_info.min) for t in loss["event_times"]]
+            need(loss["link_name"] in ("cloglog", "logit") and 0 < loss["tail"] < 1e9, "its link or tail")
+        several = dict.fromkeys(SINGLE, 1) | dict.fromkeys(("Pinball", "Survival"), len(self.levels))
+        several |= {"SoftmaxLog": wanted, "Ordinal": wanted - 1}
         self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
         fits = type(self.classes) is list and len(self.classes) == wanted
         fits = fits and all(low < high for low, high in pairwise(self.classes))
         need(fits, "classes do not fit the loss, or are not in their order")
         fits = self.levels == sorted({*self.levels}) and self.outputs > 0
-        need(fits and all(0 < q < 1 for q in self.levels), "quantiles must increase, and lie between 0 and 1")
+        need(fits and (self.loss != "Pinball" or 0 < self.levels[0] <= self.levels[-1] < 1), "levels must increase")
         ordered = any(c.sign for c in self.columns) or any(name not in UNORDERED for name, *_ in self.shapes)
         need(self.loss != "SoftmaxLog" or not ordered, "monotonic_cst needs two classes")
         self.dim, self.members = number(header["dim"], "dim", 1, 128), number(header["members"], "members", 1, 64)
@@ -349,10 +354,10 @@ class Model:
         ends = ((low, -math.inf), (high, math.inf))
         first, last = (number(end, "an end of OutputRange") if end is not None else inf for end, inf in ends)
         need((low, high) != (None, None) and first < last, "low of OutputRange must be below high")
-        need(self.loss not in ("SoftmaxLog", "Ordinal"), "OutputRange needs one prediction, quantiles or two classes")
+        need(self.loss not in ("SoftmaxLog", "Ordinal", "Survival"), "OutputRange needs one prediction, or quantiles")
         need(self.loss not in LOGS or last > 0, "high of OutputRange must be positive where predictions are")
         chance = (low is None or 0 <= first < 1) and (high is None or 0 < last <= 1)
-        need(self.loss != "BinaryLog" or chance, "OutputRange of probabilities must lie in [0, 1]")
+        need(self.loss not in ("BinaryLog", "EventLog") or chance, "OutputRange of probabilities must lie in [0, 1]")
         bends = [(name, own) for name, own in self.requested if name in ("Convex", "Concave")]
         kinds = {*(name.lower() for name, _ in bends), self.shape}
         need("convex" not in kinds or high is None, "what is convex has no highest value, but OutputRange has")
@@ -402,7 +407,7 @@ class Model:
 
     def _counts(self, found: dict[str, Any]) -> list[int]:
         """The rows that a calibration was counted on, group by group; it must not break what is promised."""
-        need(not found or (self.format > 5 and self.loss == "Pinball"), "calibration belongs to quantiles")
+        need(not found or (self.format > 7 and self.loss == "Pinball"), "calibration belongs to quantiles")
         apart = [self.columns[at] for at in [found.get("column")] if at is not None]
         bound = [own for *_, columns in self.shapes for own in columns] + [c for group, _ in self.groups for c in group]
         free = all(own.kind == "category" and own.cap == math.inf and own not in bound for own in apart)
@@ -726,20 +731,21 @@ class Model:
         how = (where if alone else "sum of the columns' bounds") + f"; the cap is {shown(cap)}" * (cap < math.inf)
         how += f", but computing can add {2 * self.rounding:.3g}" * (most <= cap < computed)
         name, kind = (columns[0].name, "influence") if alone else (names, "joint influence")
-        return kind, name, words, verdict, cap < math.inf, how, float(shown(most))
+        return kind, name, words, verdict, cap < math.inf, how, float(shown(most)) or 5e-324 * (most > 0)
 
     def claims(self) -> Iterator[tuple[Any, ...]]:
         """All claims about the model; none is proven if computing errs by too much next to the range of a raw score."""
         found = [*self._claims()]
-        extent = sum(own[-1] for own in found if own[0] == "influence") / 2  # all columns together do at least this
-        matters = 0 < extent < 10_000 * self.rounding
-        but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {extent:.1e}"
+        reach = sum(own[-1] for own in found if own[0] == "influence")  # all columns together do at least half of it
+        matters = 0 < reach < 20_000 * self.rounding
+        but = f"; but computing a raw score can err by {self.rounding}, which matters next to its range of {reach:.1e}"
         for *first, own, requested, how, value in found:
             yield *first, "not proven" if matters and own == "proven" else own, requested, how + but * matters, value
 
     def _claims(self) -> Iterator[tuple[Any, ...]]:
         own = f"P(y = {shown(self.classes[-1])})" if self.classes else "the prediction"
-        own = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "SoftmaxLog": "every raw score"}.get(self.loss, own)
+        nouns = {"Ordinal": "P(y > j)", "Pinball": "every quantile", "Survival": "P(event by t)"}
+        own = (nouns | {"SoftmaxLog": "every raw score"}).get(self.loss, own)
         for column in self.columns:
             for sign in [column.sign] if column.sign else [1, -1] * (column.kind != "category"):
                 steps = self.steps(column, -sign if self.loss == "Ordinal" else sign)
@@ -778,7 +784,9 @@ class Model:
             verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
             words = "a higher quantile is never below a lower one" + ", at any level" * (self.loss == "Pinball")
             words = "cut-points never cross" if self.classes else words
-            yield "cut-points" if self.classes else "quantiles", "all", words, verdict, True, how, None
+            timed = ("survival", "survival never rises with time") if self.loss == "Survival" else None
+            kind, words = timed or ("cut-points" if self.classes else "quantiles", words)
+            yield kind, "all", words, verdict, True, how, None
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from lambdak.certify.cells import Values, moves, nodes_of, random_numbers, scale
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.losses import Predicts
-from lambdak.losses.links import LOG, LOGIT, Link
+from lambdak.losses.links import CLOGLOG, LOG, LOGIT, LOGLOG, Link
 
 _NARROW = 1e-3  # of the range: over less, a slope is rounding
 
@@ -113,7 +113,7 @@ def rounding_of_predictions(link: Link, raw: Float64Array, low: Float64Array, hi
     """Return what rounding of raw scores does to predictions: as much as the link is steep."""
     larger = np.maximum(low, high)
     steep: Float64Array | float = 1.0
-    if link is LOG:
+    if link in (LOG, CLOGLOG, LOGLOG):  # h e^{-h} <= 1 - e^{-h}
         steep = larger
     elif link is LOGIT:
         steep = np.maximum(low * (1.0 - low), high * (1.0 - high))

@@ -17,7 +17,7 @@ class _EveryRow(Attack):
     """Points are single rows."""
 
     def begin(self, count: int) -> Points:
-        """Random rows."""
+        """Draw random rows to begin the search with."""
         return (self.search.rows(count),)
 
 

@@ -19,6 +19,7 @@ from lambdak.certify.claim import undecided
 from lambdak.certify.interactions import interaction_claims
 from lambdak.certify.shape_claims import decisive, predicted, range_claims, shape_claims
 from lambdak.losses import Arrangement
+from lambdak.losses.survival import EVENT_BY
 from lambdak.model import Model
 from lambdak.model.influence import apart, rounding_matters, score_range
 from lambdak.model.readout import Readout, readouts
@@ -132,6 +133,10 @@ def _nearer(steps: Float64Array) -> int:
 
 
 def _monotone_words(readout: Readout, column: Column, sign: int, flip: int) -> str:
+    if readout.name.startswith(EVENT_BY):
+        return (
+            f"the probability of an event never {'falls' if sign > 0 else 'rises'} as {column.name} rises, at any time"
+        )
     if flip < 0:
         never = "falls" if sign > 0 else "rises"
         return f"P(y > j) never {never} as {column.name} rises, for every class j, nor does the predicted class"
@@ -204,25 +209,34 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 # ---- order of several outputs --------------------------------------------------------------------------------------
 
 
+# Of several outputs: what the claim is called, what it says, and from where to where steps are semidefinite.
+_IN_ORDER = {
+    Arrangement.QUANTILES: (
+        "quantiles", "a higher quantile is never below a lower one, at any level", "quantile to quantile",
+    ),
+    Arrangement.ORDERED: (
+        "cut-points", "cumulative probabilities never fall from class to class", "cut-point to cut-point",
+    ),
+    Arrangement.TIMES: ("survival", "survival never rises with time, whatever the row", "knot to knot of time"),
+}  # fmt: skip
+
+
 def _orders(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> Iterator[Claim]:
     if len(outputs) == 1 or not model.outputs.in_order:
         return
-    kind, words = "quantiles", "a higher quantile is never below a lower one, at any level"
-    if model.loss.arrangement is Arrangement.ORDERED:
-        kind, words = "cut-points", "cumulative probabilities never fall from class to class"
+    kind, words, _ = _IN_ORDER[model.loss.arrangement]
+    subject = f"{len(outputs)} knots of time" if kind == "survival" else f"{len(outputs)} {kind}"
     apart = np.diff([output.start for output in outputs])
     proven, value, how = _ordered(model, outputs, allowance)
     if apart.any():
         proven, value = False, float(apart.min())
-    yield Claim(kind, f"{len(outputs)} {kind}", words, proven, True, value, None, how)
+    yield Claim(kind, subject, words, proven, True, value, None, how)
 
 
 def _ordered(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) -> tuple[bool, float | None, str]:
     """Whether eigenvalues are in order, by how much, and why."""
     if model.outputs.levels:
-        statements, between = ordered_levels(model.outputs, model.matrices), "quantile to quantile"
-        if model.loss.arrangement is Arrangement.ORDERED:
-            between = "cut-point to cut-point"
+        statements, (_, _, between) = ordered_levels(model.outputs, model.matrices), _IN_ORDER[model.loss.arrangement]
         verdict = statements.all_true(allowance.promises, allowance.exact)
         value = model.scale * decisive(statements.least, verdict is True)
         return verdict is True, value, f"the steps from {between} are positive semidefinite{undecided(verdict)}"

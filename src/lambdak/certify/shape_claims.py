@@ -9,6 +9,7 @@ import numpy as np
 from lambdak.certify.allowance import Allowance
 from lambdak.certify.claim import Claim, undecided
 from lambdak.eigen.packing import diagonal_indices
+from lambdak.losses.survival import EVENT_BY
 from lambdak.model import Model
 from lambdak.model.readout import Readout
 from lambdak.model.statements import shape_statements
@@ -108,6 +109,8 @@ def predicted(readout: Readout, sign: int = 1) -> str:
     """Return the noun of what rises and falls: the prediction, or a probability."""
     if sign < 0:
         return "P(y > j), for every class j,"
+    if readout.name.startswith(EVENT_BY):
+        return "the probability of an event by any time"
     label = readout.name.removeprefix("class ")
     return "the prediction" if label == readout.name else f"the probability of {label}"
 

@@ -16,6 +16,7 @@ _NOUNS = {
     "the target": "prediction",
     "log-odds": "log-odds",
     "the logarithm of the prediction": "logarithm of the prediction",
+    "the logarithm of the cumulative hazard": "logarithm of the cumulative hazard",
 }
 _LISTED = 5  # bounds that are named where nothing was requested
 _SETTINGS = "constraints, monotonic_cst, max_influence, shape and interaction_cst"

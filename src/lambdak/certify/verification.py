@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lambdak.certify.certificate import printed
+from lambdak.table.shown import Shown
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Shown):
     """What was tried against one claim.
 
     Attributes
@@ -47,8 +48,8 @@ class Check:
         return self.subject, self.statement, f"{self.tried:,}", f"{self.violations:,}", margin, guided
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """All checks of one search; prints as a table."""
 
     checks: tuple[Check, ...]

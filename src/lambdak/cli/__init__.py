@@ -1,10 +1,11 @@
 """The command line: ``lambdak demo | fit | predict | explain | certify | sign | report | …``, one file each.
 
-Modules: one file per command; ``options``, ``dataset``, ``task``; ``tables`` and which of them are read in batches,
-``large_rows`` fits and tests on rows that are not all in memory; ``table_streams`` tables that need not fit into
-memory, ``csv_stream`` their blocks, read ahead, ``plain_files`` and what is wrong with their text; ``written_tables``;
-``models`` and their signatures, ``outputs``, ``errors``, ``fit_summary``, ``demo_results``; ``cells`` what is typed as
-a cell, a level, bounds or a class, ``constraint`` what is typed as a shape.
+Modules: one file per command; ``options``, ``dataset``, ``event_columns``, ``task``; ``tables`` and which of them are
+read in batches, ``large_rows`` fits and tests on rows that are not all in memory; ``table_streams`` tables that need
+not fit into memory, ``csv_stream`` their blocks, read ahead, ``plain_files`` and what is wrong with their text;
+``written_tables``; ``models`` and their signatures, ``model_argument`` where they are named, ``outputs``, ``errors``,
+``fit_summary``, ``demo_results``; ``cells`` what is typed as a cell, a level, bounds or a class, ``constraint`` what is
+typed as a shape.
 
 Commands: ``certify``, ``config``, ``counterfactual``, ``demo``, ``dossier``, ``drift``, ``explain``, ``export``,
 ``fit``, ``optimize``, ``predict``, ``reasons``, ``report``, ``reproduce``, ``sign``, ``verify_signature``.
@@ -17,6 +18,7 @@ from types import ModuleType
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from lambdak.cli import (
     certify,
@@ -37,6 +39,7 @@ from lambdak.cli import (
     verify_signature,
 )
 from lambdak.cli.errors import Commands
+from lambdak.cli.model_argument import ModelCommand
 from lambdak.cli.options import examples
 
 app = typer.Typer(
@@ -72,7 +75,8 @@ def add_command(commands: typer.Typer, module: ModuleType, in_demo_folder: bool 
     Examples are ``in_demo_folder`` where they use the files that ``lambdak demo`` writes.
     """
     command = getattr(module, module.__name__.rpartition(".")[2])
-    commands.command(epilog=examples(module.EXAMPLES, in_demo_folder=in_demo_folder))(command)
+    kind = TyperCommand if module is fit else ModelCommand  # what it names a model is a file to write
+    commands.command(cls=kind, epilog=examples(module.EXAMPLES, in_demo_folder=in_demo_folder))(command)
 
 
 # A new command is one more file and one more name here, in the order of the help.

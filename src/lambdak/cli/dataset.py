@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -34,7 +34,7 @@ class Dataset:
 
     @property
     def y(self) -> NDArray[Any]:
-        """The target."""
+        """Target of each row."""
         return self.rows.target
 
     @property
@@ -48,7 +48,7 @@ class Dataset:
         beside = {name: values for name, values in beside.items() if values is not None}
         estimator.fit(self.rows.X, self.y, self.rows.weight, **beside, **more)
 
-    def split(self, fraction: float, classes: bool, seed: int) -> tuple[Dataset, Dataset | None]:
+    def split(self, fraction: float, classes: bool, seed: int) -> tuple[Self, Self | None]:
         """The rows to train on, and a share to test on; none if it would be too small for a metric."""
         parts = split_rows(self.y, fraction, classes, seed)
         return (self, None) if parts is None else (self.take(parts[0]), self.take(parts[1]))
@@ -60,11 +60,11 @@ class Dataset:
         offset = row_offset(model.loss, self.rows.offset, self.rows.exposure, len(self.rows))
         return self.y, model.raw(self.rows.X, offset), self.rows.weight
 
-    def take(self, positions: Positions) -> Dataset:
+    def take(self, positions: Positions) -> Self:
         """Dataset of the rows at these positions."""
         beside = {name: getattr(self.rows, name) for name in ("y", "weight", "offset", "exposure")}
         taken: dict[str, Any] = {name: None if values is None else values[positions] for name, values in beside.items()}
-        return Dataset(replace(self.rows, X=self.rows.X.take(positions), **taken))
+        return replace(self, rows=replace(self.rows, X=self.rows.X.take(positions), **taken))
 
 
 @dataclass(frozen=True)

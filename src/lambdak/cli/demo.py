@@ -109,6 +109,8 @@ def _cross_validated(
 
 def _files(patients: demo_results.Patients, model: Any, out: Path) -> Iterator[tuple[str, str]]:
     """Write the files, one after the other: name and what it is, or what is missing for it."""
+    from lambdak.cli import demo_results
+
     cells = [*patients.X.T.tolist(), patients.y.tolist()]
     write_text(out / "patients.csv", csv_text([*patients.names, patients.target], zip(*cells, strict=True)))
     yield "patients.csv", "the table"
@@ -116,8 +118,11 @@ def _files(patients: demo_results.Patients, model: Any, out: Path) -> Iterator[t
     yield "model.safetensors", "the model, for lambdak predict, explain, certify and report"
     write_text(out / "certificate.json", model.certify(TOLERANCES).to_json() + "\n")
     yield "certificate.json", "what is proven about it, with the numbers"
-    model.report(out / "report.html", patients.table, patients.y)
-    yield "report.html", "the model itself with sliders: open it in a browser"
+    demo_results.write_report(patients, out / "report.html", EFFORT)
+    yield (
+        "report.html",
+        "such a model with sliders, measured on rows that its fit did not see: open it in a browser",
+    )
 
 
 def _drawn(model: Any, explanation: Any, local: Any, fan: Fan, out: Path) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -121,6 +122,20 @@ def fitted(patients: Patients, effort: str) -> SpectralRegressor:
     return model
 
 
+def split(patients: Patients) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Two thirds of the rows to fit and a third to measure on, then the targets of both."""
+    parts = train_test_split(patients.X, patients.y, test_size=1 / 3, random_state=0)
+    return cast("tuple[FloatArray, FloatArray, FloatArray, FloatArray]", tuple(parts))
+
+
+def write_report(patients: Patients, path: Path, effort: str) -> None:
+    """Fit the regressor to two thirds of the table, and write its report, measured on the last third."""
+    train, test, train_y, test_y = split(patients)
+    rows = named_array(train, patients.names)
+    model = spectral(patients, effort).fit(rows, train_y)
+    model.report(path, rows, train_y, X_test=named_array(test, patients.names), y_test=test_y, target=patients.target)
+
+
 def fit_all(patients: Patients, effort: str) -> dict[str, Any]:
     """The candidates, fitted to the whole table."""
     return {name: _fit_all(model, patients) for name, model in candidates(patients, effort).items()}
@@ -182,7 +197,7 @@ def compare_quantiles(
     patients: Patients, *, pairs: int, effort: str, levels: Sequence[float] = LEVELS
 ) -> tuple[Fan, dict[str, QuantileResult]]:
     """Fit monotone quantiles to two thirds of the table; how the last third lies in ours, and all models' results."""
-    train_X, test_X, train_y, test_y = train_test_split(patients.X, patients.y, test_size=1 / 3, random_state=0)
+    train_X, test_X, train_y, test_y = split(patients)
     ours, trees = (model.fit(train_X, train_y) for model in quantile_models(patients, effort, levels))
     predict = {
         OURS: ours.predict_quantiles,

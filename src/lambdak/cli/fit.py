@@ -17,6 +17,7 @@ from lambdak.cli import options, tables
 from lambdak.cli.constraint import OPTION, complete_constraint, named_columns, read_constraints
 from lambdak.cli.dataset import ColumnRoles, Dataset
 from lambdak.cli.errors import naming, note, noticing_interrupts
+from lambdak.cli.event_columns import EventColumns, EventRoles
 from lambdak.cli.fit_summary import described, metrics, print_summary
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, TableFile, TableFormat
 from lambdak.cli.outputs import check_output, print_json
@@ -34,9 +35,11 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
     "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
+    "lambdak fit patients.csv --task survival --time progression --monotone bmi=- --model times.safetensors",
     'lambdak fit patients.csv -t progression --constraint "Rising(bmi)" --constraint "Concave(age)"',
 )
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
+_EVENTS = "Times to an event"
 
 
 # Written out, so that --help need not load the library; tests compare them with it.
@@ -72,7 +75,9 @@ class Effort(StrEnum):
 
 def fit(
     table: TableFile,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")
+    ] = None,
     model: Annotated[
         Path, typer.Option("--model", "-m", help="Where to write the model.", rich_help_panel=_FILES)
     ] = DEFAULT_MODEL,
@@ -112,6 +117,14 @@ def fit(
             rich_help_panel=_PROMISES,
         ),
     ] = None,
+    protected: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN,…",
+            help="Columns that reasons never name, such as age, while they count.",
+            rich_help_panel=_PROMISES,
+        ),
+    ] = None,
     constraint: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +133,32 @@ def fit(
             rich_help_panel=_PROMISES,
             autocompletion=complete_constraint,
         ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of times, with --task survival.", rich_help_panel=_EVENTS),
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column that is 1 for an event, 0 for a censored row.", rich_help_panel=_EVENTS
+        ),
+    ] = None,
+    entry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of times from which rows were seen: late entry.", rich_help_panel=_EVENTS
+        ),
+    ] = None,
+    lower: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="With --upper: columns between which events were.", rich_help_panel=_EVENTS
+        ),
+    ] = None,
+    upper: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Empty where the event was later than --lower.", rich_help_panel=_EVENTS),
     ] = None,
     drop: Annotated[
         list[str] | None,
@@ -240,9 +279,13 @@ def fit(
         check_output(checkpoint, "--checkpoint")
     batches = is_large(table, form, large)
     check_large_usage(batches, balance, cache)
-    roles = ColumnRoles(
-        target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing, exposure
-    )
+    events = EventColumns(time, event, entry, lower, upper)
+    target = _target(task, target, events, batches)
+    kind, more = (EventRoles, {"events": events}) if task is Task.SURVIVAL else (ColumnRoles, {})
+    roles = kind(
+        target, weight, offset, options.names(drop or ()), options.names(categorical or ()), drop_missing, exposure,
+        **more,
+    )  # fmt: skip
     with ExitStack() as files:
         with naming(table):
             data = files.enter_context(large_data(roles, table, form, cache)) if batches else roles.read(table, form)
@@ -256,6 +299,8 @@ def fit(
         tables.check_names(named, data, table, "--max-influence")
         tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data, table, "--interactions")
         tables.check_names(named_columns(shapes), data, table, OPTION)
+        unnamed = options.names(protected or ())
+        tables.check_names(unnamed, data, table, "--protected")
         with naming(table):
             task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
         check_usage(task, loss, levels, offset, exposure)
@@ -271,7 +316,7 @@ def fit(
             task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
             interaction_cst=groups, constraints=shapes or None, max_categories=max_categories, alpha=alpha,
             effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed,
-            verbose=1,
+            verbose=1, protected_features=unnamed or None,
         )  # fmt: skip
         with naming(table):
             timing = _fit_(estimator, train, checkpoint)
@@ -281,6 +326,23 @@ def fit(
     parts = {"target": target, "task": task.value, "why": why, "rows": len(train), "test_rows": len(unseen or ())}
     answer = parts | described(estimator, model) | timing | quality
     print_json(answer) if as_json else print_summary(answer)
+
+
+def _target(task: Task, target: str | None, events: EventColumns, large: bool) -> str:
+    """The column to predict, or that of times; options that do not belong to the task are refused."""
+    if task is not Task.SURVIVAL:
+        for option in events.named:
+            raise typer.BadParameter(f"belongs to --task {Task.SURVIVAL.value}", param_hint=option)
+        if target is None:
+            raise typer.BadParameter("must name the column to predict", param_hint="--target")
+        return target
+    if target is not None:
+        raise typer.BadParameter("is --time or --lower with --task survival", param_hint="--target")
+    if large:
+        raise typer.BadParameter(
+            "does not belong to --task survival: fit to a sample of the rows", param_hint="--large"
+        )
+    return events.first
 
 
 def _caps(values: list[str] | tuple[()]) -> dict[str, float | str] | float | None:

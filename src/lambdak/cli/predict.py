@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from numpy.typing import NDArray
@@ -51,6 +51,10 @@ def predict(
         str | None,
         typer.Option(metavar="SHARE,…", help="Columns low_SHARE and high_SHARE: calibrated intervals of quantiles."),
     ] = None,
+    times: Annotated[
+        str | None,
+        typer.Option(metavar="T,T,…", help="Columns s_T, the probability of no event by T, if the model has times."),
+    ] = None,
     offset: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The offset, if the model was fitted with one.")
     ] = None,
@@ -67,10 +71,10 @@ def predict(
     """
     tables.check_out(out)
     fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
-    wanted, shares = _shares(levels, "--levels", fitted), _shares(coverage, "--coverage", fitted)
-    answers = _Answers(
-        fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure), wanted, shares
+    further = _Further(
+        _times(times, fitted), _shares(levels, "--levels", fitted), _shares(coverage, "--coverage", fitted)
     )
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure), further)
     printed: list[dict[str, Any]] = []
     with naming(table), table_stream(table, form) as stream, _progress() as bar:
         if as_json and out == STREAM:
@@ -100,11 +104,31 @@ def _shares(given: str | None, option: str, fitted: Any) -> tuple[float, ...]:
     return found
 
 
+def _times(given: str | None, fitted: Any) -> list[float]:
+    """The times at which to predict."""
+    if given is None:
+        return []
+    if not fitted.model_.loss.times:
+        raise typer.BadParameter("belongs to models of times to an event", param_hint="--times")
+    times = [options.number(each, "--times") for each in given.split(",")]
+    if any(time < 0 for time in times):
+        raise typer.BadParameter(f"must not be negative; got {given}", param_hint="--times")
+    return times
+
+
 def _beside(offset: str | None, exposure: str | None) -> dict[str, str]:
     """The columns that are given beside those of the model."""
     if offset is not None and exposure is not None:
         raise typer.BadParameter("give --offset or --exposure, not both", param_hint="--exposure")
     return {name: values for name, values in (("offset", offset), ("exposure", exposure)) if values is not None}
+
+
+class _Further(NamedTuple):
+    """What is predicted beside what every model has: at these times, levels of quantiles, and coverages."""
+
+    times: list[float]
+    levels: tuple[float, ...]
+    coverages: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -117,8 +141,7 @@ class _Answers:
     proba: bool
     quantiles: bool
     beside: dict[str, str]  # offset or exposure: the name of its column
-    levels: tuple[float, ...] = ()  # of quantiles, instead of the fitted ones
-    coverages: tuple[float, ...] = ()  # of intervals
+    further: _Further
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
@@ -182,11 +205,16 @@ class _Answers:
         if self.proba and hasattr(fitted, "classes_"):
             labels = fitted.classes_.tolist()
             return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X, **beside).T, strict=True)}
-        levels, found = self.levels or fitted.model_.outputs.quantile_levels, {}
+        further = self.further
+        if fitted.model_.loss.times:
+            survival = fitted.predict_survival_function(X, further.times or [0.0]).T
+            columns = {f"s_{time:g}": s for time, s in zip(further.times, survival, strict=False)}
+            return {"median": fitted.predict_quantile(X), **columns}
+        levels, found = further.levels or fitted.model_.outputs.quantile_levels, {}
         if self.quantiles and levels:
-            quantiles = fitted.predict_quantiles(X, self.levels or None)
+            quantiles = fitted.predict_quantiles(X, further.levels or None)
             found = {f"q_{level:g}": q for level, q in zip(levels, quantiles.T, strict=True)}
-        for share in self.coverages:
+        for share in further.coverages:
             low, high = fitted.predict_interval(X, share).T
             found |= {f"low_{share:g}": low, f"high_{share:g}": high}
         return found
@@ -205,7 +233,7 @@ class _Rate(ProgressColumn):
     """Rows, and rows per second."""
 
     def render(self, task: Task) -> Text:
-        """As text; nothing while types are read, which counts no rows."""
+        """Rows and rows per second as text; empty while types are read, which counts no rows."""
         rate = f", {task.speed:,.0f}/s" if task.speed else ""
         return Text(f"{task.completed:,.0f} rows{rate}" if task.total and task.total > 1 else "")
 

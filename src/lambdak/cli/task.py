@@ -1,4 +1,4 @@
-"""Which task the target of ``lambdak fit`` calls for: regression, classes, ordered classes or quantiles."""
+"""Which task the target of ``lambdak fit`` calls for: regression, classes, ordered classes, quantiles or times."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Task(StrEnum):
     CLASSIFICATION = "classification"
     ORDINAL = "ordinal"
     QUANTILE = "quantile"
+    SURVIVAL = "survival"
 
 
 CLASSES = (Task.CLASSIFICATION, Task.ORDINAL)
@@ -32,6 +33,8 @@ CLASSES = (Task.CLASSIFICATION, Task.ORDINAL)
 
 def choose_task(task: Task, y: NDArray[Any], name: str) -> tuple[Task, str]:
     """The task and why it is this one."""
+    if task is Task.SURVIVAL:
+        return task, REQUESTED
     text, boolean = y.dtype.kind == "U", y.dtype.kind == "b"
     if task in CLASSES:
         return task, REQUESTED
@@ -57,7 +60,7 @@ def check_usage(
 ) -> None:
     """Refuse options that do not belong to the task."""
     wanted = {"--quantiles": (levels, Task.QUANTILE), "--loss": (loss, Task.REGRESSION)}
-    if task is Task.QUANTILE:
+    if task in (Task.QUANTILE, Task.SURVIVAL):
         wanted["--offset"] = offset, Task.REGRESSION
     for option, (given, own) in (wanted | {"--exposure": (exposure, Task.REGRESSION)}).items():
         if given and task is not own:
@@ -71,9 +74,14 @@ def estimator_of(task: Task, levels: tuple[float, ...] | None, loss: str | None,
         SpectralOrdinalClassifier,
         SpectralQuantileRegressor,
         SpectralRegressor,
+        SpectralSurvival,
     )
     from lambdak.losses import SquaredError
 
+    if task is Task.SURVIVAL:
+        if settings.pop("balance"):
+            raise typer.BadParameter("does not belong to --task survival", param_hint="--balance")
+        return SpectralSurvival(**settings)
     if task is Task.QUANTILE:
         return SpectralQuantileRegressor(levels or quantile_levels(QUANTILES), **settings)
     if task is Task.REGRESSION:

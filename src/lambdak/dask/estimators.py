@@ -37,7 +37,7 @@ class _OnDask(SpectralEstimator):
         silence = check_positive(timeouts[0], "timeout")
         start = check_positive(timeouts[1], "start_timeout")
         fit = DaskFit(client or _client(), request, parts, silence, start).run()
-        return self._keep(fit, request.parameters)
+        return self._keep(fit, request.parameters)._observed()
 
     def _each(
         self,

@@ -1,18 +1,22 @@
 """The estimators by their public names: regressors and classifiers, on tables; dates as numbers; files, comparisons.
 
-Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given, ``methods``,
-``views`` how a fitted one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any
-level, ``single_quantile`` for tools that take a list of them, ``skpro`` for skpro, ``classifiers``; ``dates`` as
-a transformer; ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents``
-what their steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
+Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given; ``fitted``
+what methods start from, ``reading``, ``governing`` and ``writing``, which are all ``methods``; ``views`` how a fitted
+one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any level, ``single_quantile``
+for tools that take a list of them, ``skpro`` for skpro, ``classifiers``; ``survival`` times to an event,
+``competing_risks``, ``event_arguments`` as given, ``horizon_methods`` readers at one time; ``dates`` as a transformer;
+``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents`` what their
+steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
+from lambdak.estimators.competing_risks import SpectralCompetingRisks
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
+from lambdak.estimators.survival import SpectralSurvival
 
 if TYPE_CHECKING:
     from lambdak.estimators.dates import DateExpander
@@ -22,9 +26,11 @@ if TYPE_CHECKING:
 __all__ = [
     "DateExpander",
     "SpectralClassifier",
+    "SpectralCompetingRisks",
     "SpectralOrdinalClassifier",
     "SpectralQuantileRegressor",
     "SpectralRegressor",
+    "SpectralSurvival",
     "compare_report",
     "from_json",
     "load",

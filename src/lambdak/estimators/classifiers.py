@@ -45,6 +45,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
         constraints: Sequence[Shape] | None = None,
+        protected_features: Sequence[Any] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -65,7 +66,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst, constraints=constraints,
+            interaction_cst=interaction_cst, constraints=constraints, protected_features=protected_features,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lambdak.table.close_names import asked
+from lambdak.table.close_names import asked, suggests_names
 from lambdak.table.dates import PARTS, date_columns, expanded, part_names
 
 
+@suggests_names
 class DateExpander(TransformerMixin, BaseEstimator):
     """Replaces columns of dates with numbers: ``sold`` becomes sold_year, sold_month, sold_weekday and sold_days.
 

@@ -11,7 +11,6 @@ import copy
 import inspect
 import os
 import reprlib
-import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from lambdak.estimators.base import SpectralEstimator
 from lambdak.estimators.pipeline_contents import check_contents, check_stored
 from lambdak.store import ModelFileError, SavedModel, load_model, model_bytes, model_from_bytes, model_from_json
 from lambdak.store._losses import ESTIMATORS
+from lambdak.table.visible import warn_user
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -56,11 +56,9 @@ class PipelineFile:
         unknown = file.untrusted()
         file._check_readable(unknown)
         if unknown:
-            warnings.warn(
+            warn_user(
                 f"load will refuse the steps {unknown}, which are not known to be safe, unless it is called with "
-                f"trusted={unknown}",
-                UserWarning,
-                stacklevel=3,
+                f"trusted={unknown}"
             )
         return file
 
@@ -97,7 +95,7 @@ class PipelineFile:
             ) from error
 
     def to_bytes(self) -> bytes:
-        """The archive."""
+        """Bytes of the archive: the steps before the model, and the model."""
         file = BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, data in ((_STEPS, self.steps), (_MODEL, self.model)):
@@ -123,6 +121,12 @@ class PipelineFile:
             raise ModelFileError("its steps must be those of a Pipeline")
         pipeline.steps[-1] = (pipeline.steps[-1][0], model)
         return pipeline
+
+
+def pipeline_types(model: Any) -> list[str]:
+    """Return the types in an estimator or a Pipeline, as skops writes it, that are of this library or known as safe."""
+    unknown = _skops().get_untrusted_types(data=_skops().dumps(model))
+    return sorted(name for name in unknown if name in _SAFE or name.startswith("lambdak."))
 
 
 def _ends_with_a_gap(steps: Any) -> bool:
@@ -170,14 +174,20 @@ def save(model: Any, path: str | os.PathLike[str], *, training_state: bool = Fal
     ...     bool((load(f"{folder}/pipeline.skops").predict(X) == pipeline.predict(X)).all())
     True
     """
+    last = last_step(model)
+    data = model_bytes(last._saved(training_state))
+    write_bytes(path, data if last is model else PipelineFile.of(model, data).to_bytes())
+
+
+def last_step(model: Any) -> SpectralEstimator:
+    """Return the estimator that a Pipeline ends with, or the estimator itself; anything else is refused."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
     if not isinstance(last, SpectralEstimator):
         raise TypeError(
             f"save takes a lambdak estimator, or a Pipeline whose last step is one; got {_described(model, last)}: "
             "of a search save its best_estimator_, of a meta-estimator the lambdak model inside of it"
         )
-    data = model_bytes(last._saved(training_state))
-    write_bytes(path, data if last is model else PipelineFile.of(model, data).to_bytes())
+    return last
 
 
 def load(path: str | os.PathLike[str], *, public_key: PublicKey | None = None, trusted: Sequence[str] = ()) -> Any:

@@ -7,7 +7,6 @@ order of ordered classes only if their owner means that. Large tables are batche
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from lambdak._types import PathLike
 from lambdak.losses import Loss
 from lambdak.table.large.batches import Batches, Drawn, as_batches, drawn
 from lambdak.table.rows import Rows, given_together, read_rows
+from lambdak.table.visible import warn_user
 from lambdak.training.checkpoint import NoCheckpoint
 from lambdak.training.rows import GivenRows
 
@@ -96,10 +96,9 @@ def check_order(y: Any, classes: NDArray[Any]) -> None:
                 f"{_chain(labels)}: give numbers, such as y.cat.codes, or labels that sort in this order"
             )
     elif len(labels) > 2 and all(isinstance(label, str) for label in labels) and not _counts(labels):
-        warnings.warn(
+        warn_user(
             f"classes are taken in the order of their sorted labels, {_chain(labels)}: if that is not their order, "
-            "give numbers, or labels that sort as they are meant, such as '1 low', '2 high'",
-            stacklevel=4,
+            "give numbers, or labels that sort as they are meant, such as '1 low', '2 high'"
         )
 
 

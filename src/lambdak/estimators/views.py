@@ -17,6 +17,8 @@ from lambdak.estimators.methods import ModelMethods
 from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
+from lambdak.table.close_names import with_names_suggested
+from lambdak.table.shown import FRAME, HEADING
 from lambdak.table.visible import visible
 
 if TYPE_CHECKING:
@@ -27,11 +29,7 @@ _COLUMNS = 5
 _CLAIMS = 6
 _NOTHING = 1e-6  # of the strongest column: rounding
 _LONGEST = 90  # characters of a name
-# Colours of the page, so that the card fits light and dark notebooks alike; bars are a blue that both show.
-_STYLE = (
-    "border:1px solid rgba(128,128,128,.45);border-radius:8px;padding:10px 14px;margin:4px 0;max-width:640px;"
-    "color:inherit;background:transparent;font-family:sans-serif;font-size:13px;line-height:1.45"
-)
+_STYLE = FRAME.format(width=640)  # bars are a blue that light and dark notebooks show
 _BAR = "display:inline-block;height:9px;border-radius:2px;background:#56B4E9;vertical-align:middle"
 _FAINT = "opacity:.7"
 
@@ -39,7 +37,7 @@ _FAINT = "opacity:.7"
 def card_html(model: Model, curves: LearningCurves | None, sizes: NDArray[np.float64], seen: bool, rest: str) -> str:
     """The card; ``sizes`` are mean effects if ``seen``, else proven bounds; ``rest`` is HTML to unfold."""
     parts = [
-        f'<div style="font-weight:600;font-size:15px">{escape(model.estimator)}</div>',
+        f'<div style="{HEADING}">{escape(model.estimator)}</div>',
         f"<div>{_text(task_words(model))}</div>",
         *([] if curves is None else [f"<div>{_text(score_words(curves))}</div>"]),
         *_guarantees(model),
@@ -154,9 +152,14 @@ class FittedViews:
         return LearningCurves.of(self.model_.loss, self.loss_curve_, self.validation_curve_)
 
 
+@with_names_suggested
 def compare_report(
-    path: str | os.PathLike[str], models: Mapping[str, ModelMethods], X: Any = None, y: Any = None, **options: Any
-) -> Path:
+    path: str | os.PathLike[str], models: Mapping[str, ModelMethods], X: Any = None, y: Any = None, *,
+    sample_weight: Any = None, offset: Any = None, exposure: Any = None,
+    X_test: Any = None, y_test: Any = None, sample_weight_test: Any = None, offset_test: Any = None,
+    exposure_test: Any = None,
+    target: str | None = None, units: Mapping[str, str] | None = None, n_resamples: int = 200, random_state: int = 0,
+) -> Path:  # fmt: skip
     """Write one HTML file in which two models run side by side, and return its path.
 
     Parameters
@@ -165,9 +168,10 @@ def compare_report(
         The HTML file.
     models : mapping
         Two fitted estimators that predict the same, by their names.
-    X, y, options
-        As in :meth:`~lambdak.SpectralRegressor.report`: rows to start from, and ``X_test`` and ``y_test``, which
-        neither fit has seen, to measure both on.
+    X, y
+        Rows to start from; all other arguments are as in :meth:`~lambdak.SpectralRegressor.report`.
+    X_test, y_test
+        Rows that neither fit has seen, to measure both on.
 
     Examples
     --------
@@ -177,4 +181,8 @@ def compare_report(
     from lambdak.report.comparison import Rival, write_comparison
 
     rivals = [Rival(name, own._fitted, **own._reported()) for name, own in models.items()]
-    return write_comparison(rivals, path, X, y, **options)
+    return write_comparison(
+        rivals, path, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure, X_test=X_test, y_test=y_test,
+        sample_weight_test=sample_weight_test, offset_test=offset_test, exposure_test=exposure_test, target=target,
+        units=units, n_resamples=n_resamples, random_state=random_state,
+    )  # fmt: skip

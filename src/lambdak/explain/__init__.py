@@ -3,8 +3,8 @@
 Modules: ``wording`` what predictions are called and how numbers are written; ``rows`` the numbers; ``what_if``;
 ``local_explanation``, ``row_words`` in words, also for readers who do not know the table; ``column_effect`` of columns
 and the fan of quantiles, ``promised`` of a column in words, ``global_explanation``, ``interactions``, ``pair_surface``
-two columns together, for plots and reports; ``learning_curves``; ``plots/``: ``canvas`` what they share, ``model``,
-``rows``.
+two columns together, for plots and reports; ``learning_curves``; ``progress`` of what takes long; ``plots/``:
+``canvas`` what they share, ``model``, ``rows``, ``curves`` over time.
 """
 
 from lambdak.explain.column_effect import ColumnEffect

@@ -13,13 +13,16 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.wording import effect_words
 from lambdak.model.influence import any_change, norms, of_outputs, per_unit, weyl
 from lambdak.model.outward import upwards
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.model.statements import rising
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import number
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.numeric_column import Numeric
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _MOST_POINTS = 129
@@ -28,7 +31,7 @@ _BINS = 40  # of the rows along a number
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnEffect:
+class ColumnEffect(Shown):
     """One column, in units of the raw score; printed, it says what the column does.
 
     Attributes
@@ -78,6 +81,8 @@ class ColumnEffect:
         What else was promised of the column, for every row: one sentence for each shape that says more than ``sign``.
     named : tuple of float
         Numbers that these promises name, such as the turn of a valley.
+    scale : NumberScale or None
+        Where its numbers stand on an axis; None of a category.
     output, link : str
         What the raw score stands for, and how predictions come from it: "identity", "log", "logit" or "softmax".
     """
@@ -110,6 +115,7 @@ class ColumnEffect:
     link: str
     promised: tuple[str, ...] = ()
     named: tuple[float, ...] = ()
+    scale: NumberScale | None = None
 
     @property
     def words(self) -> str:
@@ -125,8 +131,6 @@ class ColumnEffect:
         within = " within the training range" if self.within_range else ""
         lines.append(f"  proven: no change of it{within} moves it by more than {upwards(self.proven)}, in any row")
         return "\n".join(map(visible, lines))
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """The effect with its proven band; returns the Axes."""
@@ -171,6 +175,7 @@ def column_effect(
         importance=importance,
         output=readout.name,
         link=readout.link.name,
+        scale=column.axis_scale if isinstance(column, Numeric) else None,
         **_density(column, x, cells),
         **_seen(change[:, : len(x)], norm, of_outputs(readout, any_change(readout, i).bound)),
         **_slopes(steep[:, i] if is_number and steep is not None else np.empty(0)),
@@ -200,9 +205,14 @@ def _slopes(steep: Float64Array) -> dict[str, Any]:
 
 
 def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> Float64Array:
-    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others)."""
+    """Change of the raw score of each row when column i goes from the first cell to the others, (rows, others).
+
+    Of a column that does nothing it is one row of zeros.
+    """
+    if not readout.acts[i]:
+        return np.zeros((1, len(cells) - 1))
     others = Design(design.ids, design.weights.copy())
-    others.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    others.weights[:, list(readout.slots[i])] = 0.0
     packed, of_cells = readout.packed(others), cells @ readout.column(i)
     scores = np.empty((len(design), len(cells)))
     for rows in readout.blocks(len(design), len(cells) * of_cells.shape[-1]):
@@ -214,7 +224,7 @@ def _changes(readout: Readout, design: Design, i: int, cells: Float64Array) -> F
 def _sign(readout: Readout, i: int, work: Work) -> int:
     """+1 or −1 if all increments of a column of numbers are proven to have that sign."""
     column = readout.columns[i]
-    if not column.is_number:
+    if not column.is_number or not readout.acts[i]:
         return 0
     rises, falls = (rising(column, readout.coef, sign).all_true(work) is True for sign in (1, -1))
     return int(rises) - int(falls)
@@ -224,14 +234,15 @@ def _density(column: Column, x: tuple[Any, ...], cells: Cells | None) -> dict[st
     """How many rows lie where: in bins of equal width over the points, or at each level."""
     if cells is None:
         return {"counts": np.zeros(0), "edges": np.zeros(0)}
-    if not column.is_number:
+    if not isinstance(column, Numeric):
         names, counts = np.unique(column.shown_cells(cells).astype(str), return_counts=True)
         of = dict(zip(names.tolist(), counts.tolist(), strict=True))
         return {"counts": np.array([of.get(level, 0) for level in x], np.float64), "edges": np.zeros(0)}
     numbers = cells.numbers()
     low, high = x[0], x[-1]
     ends = (low, high) if low < high else (low - 0.5, low + 0.5)
-    counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=_BINS, range=ends)
+    bins = np.linspace(*ends, _BINS + 1) if column.axis_scale.is_even else column.axis_scale.even(_BINS + 1)
+    counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=bins)
     return {"counts": counts.astype(np.float64), "edges": edges}
 
 

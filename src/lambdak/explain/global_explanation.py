@@ -10,17 +10,19 @@ import numpy as np
 from lambdak.explain.column_effect import ColumnEffect, column_effect
 from lambdak.explain.interactions import Interaction, interactions
 from lambdak.explain.pair_surface import PairSurface, pair_surface
+from lambdak.explain.progress import watched
 from lambdak.explain.promised import all_promised, with_promises
 from lambdak.explain.rows import baseline_row, local_slopes, observed_table
 from lambdak.explain.wording import Amounts, effect_words
 from lambdak.model import Model
-from lambdak.model.influence import column_effects
+from lambdak.model.mean_effects import column_effects
 from lambdak.model.output_choice import chosen_output, output_labels
 from lambdak.pencil.exact import DOUBTS, Work
 from lambdak.table.cells import Cells
 from lambdak.table.close_names import asked, shown_names
 from lambdak.table.frames import aligned, make_frame
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _MOST_ROWS = 300  # of X that effects are averaged over
@@ -31,7 +33,7 @@ _ARROWS = {1: " ↑", -1: " ↓", 0: ""}
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class GlobalExplanation:
+class GlobalExplanation(Shown):
     """All columns of a model, the most important first, and pairs of them; printed, it is a table.
 
     Attributes
@@ -126,8 +128,6 @@ class GlobalExplanation:
             lines.append(f"This is one of several: explain_global(X, output=…) explains another of {named}")
         return "\n".join(map(visible, lines))
 
-    __repr__ = __str__
-
     def _table(self) -> list[str]:
         shown = [effect for effect in self.effects if effect.proven][:_PRINTED]
         head = ["", "mean effect", "largest seen", "proven limit"]
@@ -178,7 +178,7 @@ def explain_global(model: Model, X: Any = None, output: Any = None) -> GlobalExp
             column_effect(readout, design, i, steep, cells[i] if cells else None, float(importance[i]), work=work),
             model, readout, i,
         )
-        for i in range(n)
+        for i in watched(range(n), "columns explained")
     ]  # fmt: skip
     ordered = sorted(effects, key=lambda effect: (-effect.importance if rows else 0.0, -effect.proven))
     pairs = interactions(readout, design if rows else None)

@@ -16,17 +16,19 @@ import numpy as np
 from lambdak._types import Float64Array
 from lambdak.eigen import eigenpair, eigenvalue
 from lambdak.eigen.packing import sym
-from lambdak.model.readout import Readout, slots_of
+from lambdak.explain.progress import watched
+from lambdak.model.readout import Readout
 from lambdak.table.design import Design
 from lambdak.table.rows import spread_rows
+from lambdak.table.shown import Shown
 
 _H_ROWS = 40  # of which all pairs are formed
 _H_PAIRS = 45  # pairs of columns that H is computed for, the strongest first
 _TINY = 1e-300
 
 
-@dataclass(frozen=True)
-class Interaction:
+@dataclass(frozen=True, repr=False)
+class Interaction(Shown):
     """Two columns, in units of the raw score; NaN where there are no rows to observe, or too many pairs.
 
     Attributes
@@ -51,57 +53,78 @@ class Interaction:
 
 
 def interactions(readout: Readout, design: Design | None) -> tuple[Interaction, ...]:
-    """Return all pairs of columns, the largest joint effect first, or the largest commutator if there are no rows.
+    """Return pairs of columns that act, the largest joint effect first, or the largest commutator if there are no rows.
 
     Joint effects are observed of the pairs with the strongest coupling; the others follow by their coupling.
     """
-    names, unknown = [column.name for column in readout.columns], (np.nan, np.nan)
-    pairs = list(combinations(range(len(names)), 2))
+    acting, unknown = readout.acting, (np.nan, np.nan)
     commuting = commutators(readout, design)
     coupled = np.full(commuting.shape, np.nan) if design is None else couplings(readout, design)
-    order = sorted(pairs, key=lambda pair: -(commuting if design is None else coupled)[pair])
-    observed = {} if design is None else h_statistics(readout, design, order[:_H_PAIRS])
+    strongest = np.argsort(-(commuting if design is None else coupled)[np.triu_indices(len(acting), 1)], kind="stable")
+    pairs = list(combinations(range(len(acting)), 2))
+    order = [pairs[position] for position in strongest]
+    observed = {} if design is None else _observed(readout, design, order[:_H_PAIRS])
     order = sorted(observed, key=lambda pair: -observed[pair][0]) + order[len(observed) :]
+    names = [readout.columns[i].name for i in acting]
     return tuple(
         Interaction(names[i], names[j], float(commuting[i, j]), float(coupled[i, j]), *observed.get((i, j), unknown))
         for i, j in order
     )
 
 
+def _observed(
+    readout: Readout, design: Design, pairs: list[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return what is joint in pairs of columns, which are counted among those that act."""
+    acting = readout.acting
+    found = h_statistics(readout, design, [(acting[i], acting[j]) for i, j in pairs])
+    return dict(zip(pairs, found.values(), strict=True))
+
+
 def couplings(readout: Readout, design: Design) -> Float64Array:
-    """Root mean square over the rows of the mixed second-order term of two columns, (columns, columns).
+    """Root mean square over the rows of the mixed second-order term of two columns that act, (acting, acting).
 
     A_i is taken about its mean over the rows. A gap narrower than the pull of the two columns across it counts as wide
     as that pull: there the expansion ends.
     """
-    n = len(readout.columns)
-    total = np.zeros((n, n, len(design)))
-    spectrum, basis = eigenpair(readout.packed(design), readout.dim, range(readout.dim))
-    for member, weight in enumerate(readout.weights):
-        vectors, values = basis[member], spectrum[member]
-        vector, gaps = vectors[:, readout.index], values[:, [readout.index]] - values
-        couplings_of = []  # v_lᵀ A_i v_k, (rows, d) for each column
-        for i in range(n):
-            matrices = sym(_centred(readout, design, i, member))
-            couplings_of.append(np.einsum("rlj,rj->rl", vectors, np.einsum("rij,rj->ri", matrices, vector)))
-        for i, j in combinations(range(n), 2):
-            floor = np.sqrt((couplings_of[i] ** 2 + couplings_of[j] ** 2).sum(axis=1, keepdims=True)) + _TINY
-            inverse = np.sign(gaps) / np.maximum(np.abs(gaps), floor)
-            inverse[:, readout.index] = 0.0
-            total[i, j] += weight * 2.0 * (couplings_of[i] * couplings_of[j] * inverse).sum(axis=1)
-    return np.asarray(readout.scale * np.sqrt((total**2).mean(axis=2)))
+    n = len(readout.acting)
+    values, vectors = eigenpair(readout.packed(design), readout.dim, range(readout.dim))
+    spectrum, basis = np.asarray(values, np.float64), np.asarray(vectors, np.float64)
+    gaps = spectrum[..., [readout.index]] - spectrum  # (members, rows, d)
+    pulls = np.stack([_pulls(readout, design, i, basis) for i in readout.acting]) if n else np.zeros((0, *gaps.shape))
+    found = np.zeros((n, n))
+    for i in watched(range(n - 1), "columns paired with others"):
+        total = sum(map(_mixed, readout.weights, pulls[i], pulls[i + 1 :].swapaxes(0, 1), gaps))
+        found[i, i + 1 :] = np.sqrt((np.asarray(total) ** 2).mean(axis=1))
+    return np.asarray(readout.scale * found)
+
+
+def _pulls(readout: Readout, design: Design, i: int, basis: Float64Array) -> Float64Array:
+    """v_lᵀ A_i v_k of the rows for all l, (members, rows, d)."""
+    packed = _part(readout, design, i)
+    matrices = sym(packed - packed.mean(axis=1, keepdims=True))
+    return np.asarray((basis @ (matrices @ basis[..., readout.index, :, None]))[..., 0])
+
+
+def _mixed(weight: float, first: Float64Array, others: Float64Array, gaps: Float64Array) -> Float64Array:
+    """The mixed second-order term of one column with each of the others in one member, (others, rows)."""
+    floor = np.sqrt((first**2 + others**2).sum(axis=-1, keepdims=True)) + _TINY
+    inverse = np.sign(gaps) / np.maximum(np.abs(gaps), floor)  # 0 for λ_k itself
+    return np.asarray(weight * 2.0 * (first * others * inverse).sum(axis=-1))
 
 
 def commutators(readout: Readout, design: Design | None) -> Float64Array:
-    """(Σ_m w_m E‖[A_i, A_j]‖²_F)^¼ in units of the raw score, (columns, columns), with independent x_i and x_j.
+    """(Σ_m w_m E‖[A_i, A_j]‖²_F)^¼ in units of the raw score of columns that act, with independent x_i and x_j.
 
     Cells are those of the rows, or the extreme cells of a column if there are none; A_i is taken about its mean. With
     ‖[A, B]‖² = 2 tr(A²B²) − 2 tr(ABAB), means over pairs of cells are products of moments of each column.
     """
-    n = len(readout.columns)
+    n = len(readout.acting)
     total = np.zeros((n, n))
+    if not n:
+        return total
     for member, weight in enumerate(readout.weights):
-        spread = [_moments(readout, design, i, member) for i in range(n)]
+        spread = [_moments(readout, design, i, member) for i in readout.acting]
         squares = np.array([np.einsum("nij,njk->ik", B, B).ravel() for B in spread])
         crossed = np.zeros((n, n))
         for row in range(readout.dim):  # row by row, as E A ⊗ A of all columns has n d⁴ entries
@@ -120,7 +143,9 @@ def _moments(readout: Readout, design: Design | None, i: int, member: int) -> Fl
     if design is None:
         cells = column.extreme_cells()
     else:
-        cells = design.to_sparse(readout.coef.shape[1])[:, column.start : column.stop].toarray()
+        slots = readout.slots[i]
+        rows = Design(design.ids[:, slots], design.weights[:, slots]).to_sparse(readout.coef.shape[1])
+        cells = rows[:, column.start : column.stop].toarray()
     root = np.linalg.qr((cells - cells.mean(axis=0)) / np.sqrt(len(cells)), mode="r")
     return np.asarray(sym(root @ coef))
 
@@ -155,8 +180,7 @@ def _root_mean_square(values: Float64Array) -> float:
 
 def _part(readout: Readout, design: Design, i: int) -> Float64Array:
     """A_i of each row, (members, rows, D)."""
-    slots = slots_of(readout.columns)[i]
-    entries = (design.weights[:, [slot]] * readout.coef[:, design.ids[:, slot]] for slot in slots)
+    entries = (design.weights[:, [slot]] * readout.coef[:, design.ids[:, slot]] for slot in readout.slots[i])
     return np.ascontiguousarray(sum(entries))  # row by row, as the kernel reads them: no copies for it
 
 

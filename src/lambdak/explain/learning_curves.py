@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import freeze_arrays
 from lambdak.losses import LOG, Loss
+from lambdak.table.shown import Shown
 
 # Losses that are a metric people know: times which factor, and its name. Losses of numbers are those of a target whose
 # spread is one.
@@ -22,7 +23,7 @@ _METRICS = {
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurves:
+class LearningCurves(Shown):
     """The metric of every member after every epoch, on training and validation rows; less is better.
 
     Attributes
@@ -50,7 +51,7 @@ class LearningCurves:
 
     @property
     def epochs(self) -> NDArray[np.intp]:
-        """Their numbers, from 1."""
+        """Numbers of all epochs, from 1."""
         return np.arange(1, len(self.training) + 1)
 
     @property
@@ -69,8 +70,6 @@ class LearningCurves:
             f"{len(self.epochs):,} epochs; the {self.metric} was lowest on validation rows after epoch {self.best}: "
             f"{low:.3g}, mean of {self.validation.shape[1]} members"
         )
-
-    __repr__ = __str__
 
     def plot(self, ax: Any = None) -> Any:
         """The metric by epoch, with the epochs that were kept; returns the Axes."""

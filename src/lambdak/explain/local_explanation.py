@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +14,7 @@ from lambdak._types import Float64Array
 from lambdak.explain.row_words import Labels, RowWords, explanation_lines, row_labels, row_position
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
-from lambdak.explain.wording import Amounts, cell_text
+from lambdak.explain.wording import MOST_PLACES, Amounts, cell_text
 from lambdak.model import Model
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.readout import readouts
@@ -25,6 +24,8 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.frames import make_frame
 from lambdak.table.read import Table
+from lambdak.table.shown import Shown
+from lambdak.table.visible import warn_user
 
 _SHOWN = 4  # rows that a warning names
 _PRINTED = 3  # rows
@@ -36,7 +37,7 @@ _BY_ROW = ("output", "cells", "prediction", "baseline_prediction", "score", "bas
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LocalExplanation:
+class LocalExplanation(Shown):
     """One row after the other, in units of the raw score (log-odds, logarithms, or those of the target).
 
     Printed, it says why the first rows are predicted as they are.
@@ -114,8 +115,16 @@ class LocalExplanation:
 
     def amounts(self, row: int, unit: str = "") -> Amounts:
         """How the numbers of this row are written."""
-        sizes = [self.prediction[row], self.baseline_prediction[row]]
-        return Amounts.of(self.link, sizes, self._target.decimals, unit)
+        said = [self.prediction[row], self.baseline_prediction[row]]
+        parts = [*self.attribution[row], self.score[row] - self.baseline_score[row]]
+        return Amounts.of(self.link, parts, self._target.decimals, unit, said)
+
+    def moved(self, row: int, amounts: Amounts) -> float:
+        """How far the raw score is from that of the baseline: of plain numbers, as far as these are when printed."""
+        said = float(self.prediction[row]), float(self.baseline_prediction[row])
+        if self.link != "identity" or {*said} & {*self.ends} or amounts.decimals > MOST_PLACES:
+            return float(self.score[row] - self.baseline_score[row])
+        return round(said[0], amounts.decimals) - round(said[1], amounts.decimals)
 
     def __str__(self) -> str:
         rows = len(self)
@@ -123,8 +132,6 @@ class LocalExplanation:
         shown = [f"Row {row}: {self.why(row)}" if numbered else self.why(row) for row in range(min(rows, _PRINTED))]
         more = [f"… and {rows - _PRINTED:,} more rows: why(row) explains each"] if rows > _PRINTED else []
         return "\n\n".join([*shown, *more]) if rows else "No rows to explain."
-
-    __repr__ = __str__
 
     def take(self, row: int) -> LocalExplanation:
         """The explanation of one row alone."""
@@ -270,10 +277,9 @@ def _warn_of(error: Float64Array, most: Float64Array) -> None:
     rows = np.flatnonzero(error > most)
     if rows.size:
         named = ", ".join(map(str, rows[:_SHOWN].tolist())) + (" and others" if rows.size > _SHOWN else "")
-        warnings.warn(
+        warn_user(
             f"attributions of {rows.size} of {len(error)} rows (row {named}) may be off by up to {error.max():.2g}: on "
-            "the way from the baseline eigenvalues come closer than rounding can tell; see `error`",
-            stacklevel=4,
+            "the way from the baseline eigenvalues come closer than rounding can tell; see `error`"
         )
 
 

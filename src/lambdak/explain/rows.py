@@ -21,14 +21,17 @@ from lambdak.explain.what_if import WhatIf, score_interval, scores_along
 from lambdak.losses import Link
 from lambdak.model import Model
 from lambdak.model.output_choice import chosen_output
-from lambdak.model.readout import Readout, active_values, dense_rows, readouts, slots_of
+from lambdak.model.readout import Readout, active_values, dense_rows, readouts
 from lambdak.model.rows import given_table
 from lambdak.pencil import REPEATED_TOL
 from lambdak.pencil.paths import PART_TOL, shared_out
 from lambdak.pencil.spectrum import eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.close_names import asked
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, read_table
 
 
@@ -139,6 +142,7 @@ class RowWork:
             output=tuple(self.outputs[position].name for position in self.chosen),
             link=self.link.name,
             _along=lambda row: self._along(row, i, cells),
+            scale=_scale(columns[i], cells),
         )  # fmt: skip
 
     def _along(self, row: int, i: int, cells: Sequence[Any]) -> tuple[tuple[Any, ...], Float64Array]:
@@ -216,7 +220,7 @@ def baseline_row(readout: Readout) -> Design:
     slots = 1 + sum(column.n_slots for column in readout.columns)
     ids, weights = np.zeros((1, slots), np.int32), np.zeros((1, slots))
     weights[0, 0] = 1.0
-    for column, places in zip(readout.columns, slots_of(readout.columns), strict=True):
+    for column, places in zip(readout.columns, readout.slots, strict=True):
         row = column.baseline()
         active = np.flatnonzero(row)
         ids[0, places.start : places.start + len(active)] = column.start + active
@@ -227,7 +231,7 @@ def baseline_row(readout: Readout) -> Design:
 def _largest_parts(output: Readout, design: Design, base: Design) -> Float64Array:
     """The largest ‖A_m,i(row) − A_m,i(baseline)‖ over the columns i, (members, rows)."""
     largest = np.zeros((len(output.coef), len(design)))
-    for slots in slots_of(output.columns):
+    for slots in (output.slots[i] for i in output.acting):
         part = sum(
             sign * some.weights[:, [slot]] * output.coef[:, some.ids[:, slot]]
             for sign, some in ((1.0, design), (-1.0, base))
@@ -252,3 +256,11 @@ def _neighbour(values: Float64Array, index: int) -> Float64Array:
     """Distance from λ_k to the nearest other eigenvalue, (...,); infinite if there is no other."""
     others = np.delete(values, index, axis=-1)
     return np.asarray(np.abs(others - values[..., index, None]).min(axis=-1, initial=np.inf))
+
+
+def _scale(column: Column, between: Sequence[Any]) -> NumberScale | None:
+    """The axis of a column of numbers; an even one where a range does not reach what is compressed."""
+    if not isinstance(column, Numeric):
+        return None
+    scale, (low, high) = column.axis_scale, map(float, between)
+    return scale if low < scale.first or high > scale.last else NumberScale(low, low, high, high, column.whole)

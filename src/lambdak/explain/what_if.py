@@ -19,10 +19,12 @@ from lambdak.eigen import eigenvalue
 from lambdak.explain.row_words import RowWords
 from lambdak.explain.wording import Amounts, cell_text
 from lambdak.model.influence import weyl
-from lambdak.model.readout import Readout, slots_of
+from lambdak.model.readout import Readout
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 TEETH = 24  # at least, over the range
@@ -34,7 +36,7 @@ _WORDS = RowWords()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WhatIf:
+class WhatIf(Shown):
     """With ``column`` anywhere in ``between``, and all else as it is, no prediction leaves [lower, upper].
 
     Printed, it says so of the first rows.
@@ -56,6 +58,8 @@ class WhatIf:
         How predictions come from raw scores.
     now : array of shape (rows,)
         The predictions as they are.
+    scale : NumberScale or None
+        Where numbers of the column stand on an axis.
     decimals : int or None
         Those that the target is written with.
     """
@@ -71,6 +75,7 @@ class WhatIf:
     link: str
     _along: Callable[[int], tuple[tuple[Any, ...], Float64Array]]
     now: Float64Array = field(default_factory=lambda: np.zeros(0))
+    scale: NumberScale | None = None
     decimals: int | None = None
 
     def __len__(self) -> int:
@@ -82,7 +87,7 @@ class WhatIf:
 
     def amounts(self, row: int, unit: str = "") -> Amounts:
         """How the numbers of this row are written."""
-        return Amounts.of(self.link, [self.now[row], self.lower[row], self.upper[row]], self.decimals, unit)
+        return Amounts.of(self.link, (), self.decimals, unit, [self.now[row], self.lower[row], self.upper[row]])
 
     def sentence(self, row: int, words: RowWords = _WORDS) -> str:
         """What is proven about one row, in words."""
@@ -111,8 +116,6 @@ class WhatIf:
             lines.append(f"… and {len(self) - _PRINTED:,} more rows: see to_frame()")
         return "\n".join(map(visible, lines)) or "No rows."
 
-    __repr__ = __str__
-
     def _now(self, row: int) -> str:
         return self.amounts(row).prediction(float(self.now[row]))
 
@@ -137,7 +140,7 @@ def score_interval(
         return np.min([low for low, _ in intervals], axis=0), np.max([high for _, high in intervals], axis=0)
     path = column.path(cells, TEETH)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     others, reach = readout.packed(still), readout.reach(still)
     reach[:, i] = np.abs(path).sum(axis=1).max(initial=1.0)
     rounding = 2 * readout.errors(reach)  # of what is computed here, and of what is predicted
@@ -180,6 +183,6 @@ def scores_along(
     else:
         cells, design_rows = tuple(between), column.path(between, 1)
     still = Design(design.ids, design.weights.copy())
-    still.weights[:, list(slots_of(readout.columns)[i])] = 0.0
+    still.weights[:, list(readout.slots[i])] = 0.0
     packed = readout.packed(still)[:, :, None] + (design_rows @ readout.column(i))[:, None]
     return cells, readout.start + readout.over_members(eigenvalue(packed, readout.dim, readout.index))

@@ -18,6 +18,7 @@ from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.export.formula import Formula, is_double
 from lambdak.losses import Predicts
+from lambdak.losses.links import CLOGLOG
 from lambdak.model.readout import Family
 from lambdak.table.cell_rules import CellRule, KnotRule, LevelRule, LineRule
 from lambdak.table.column_contract import Column
@@ -96,6 +97,8 @@ class FlatModel:
             return ["logistic", "ordered_classes"]
         if loss.predicts is not Predicts.CLASSES:
             return ["limited", loss.link.name]
+        if loss.link is CLOGLOG:
+            return ["limited", "event"]
         return ["softmax"] if loss.link.joint else ["limited", "logistic", "two_classes"]
 
     @property

@@ -41,6 +41,11 @@ class Formula:
     def of(cls, source: Any) -> Formula:
         """Formula of a fitted estimator, of its frozen model, or of a file that ``save`` wrote."""
         model = frozen(source)
+        if model.loss.predicts is Predicts.TIMES:
+            raise ValueError(
+                "model must be one of whether an event happens by some time, to be exported; got a model of times: "
+                "export model.at(horizon)"
+            )
         return cls(model, families(model))
 
     @property

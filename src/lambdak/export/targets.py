@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, final
+
+from lambdak.table.close_names import with_names_suggested
 
 
 @final
@@ -72,7 +74,18 @@ TARGETS = {
 }  # fmt: skip
 
 
-def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None, **options: Any) -> None:
+@with_names_suggested
+def export_model(
+    model: Any, path: str | os.PathLike[str], to: str | None = None, *,
+    explain: bool = False, name: str | None = None, package: str | None = None,
+    dtype: str = "float64", inputs: str = "columns", offset: bool | str | None = None, missing: str | None = "",
+    opset: int = 19,
+    dialect: str = "duckdb", table: str | Sequence[str] = "rows", key: str | Sequence[str] | None = None,
+    result: str = "prediction", prefix: str = "",
+    X: Any = None, y: Any = None, exposure: Any = None, sample_weight: Any = None, form: str = "bands",
+    bands: int | Mapping[str, int | Sequence[float]] = 10, two_way: Any = 0, whole: Sequence[str] | None = None,
+    base: str = "largest", decimals: int | None = None, output: Any = None, time_limit: float = 10.0,
+) -> None:  # fmt: skip
     """Write a fitted model, or a saved one, as something that runs or is read elsewhere.
 
     Parameters
@@ -84,17 +97,25 @@ def export_model(model: Any, path: str | os.PathLike[str], to: str | None = None
         tables.
     to : {"c", "java", "js", "onnx", "r", "sql", "table"}, optional
         The same for a path with another ending, or for a folder.
-    **options
-        Of :func:`~lambdak.export.to_c`, :func:`~lambdak.export.to_java`, :func:`~lambdak.export.to_javascript`,
-        :func:`~lambdak.export.to_onnx`, :func:`~lambdak.export.to_r`, :func:`~lambdak.export.to_sql` or
-        :func:`~lambdak.export.to_table`, such as ``explain=True``.
+    explain : bool
+        Whether explanations are written, too; not for tables.
+    name, package
+        Of functions in C, JavaScript and R, and of the class in Java: see :func:`~lambdak.export.to_c`,
+        :func:`~lambdak.export.to_javascript`, :func:`~lambdak.export.to_r` and :func:`~lambdak.export.to_java`.
+    dtype, inputs, offset, missing, opset
+        Of :func:`~lambdak.export.to_onnx`.
+    dialect, table, key, offset, result, prefix
+        Of :func:`~lambdak.export.to_sql`.
+    X, y, exposure, sample_weight, form, bands, two_way, whole, base, decimals, output, time_limit
+        Of factor tables: see :func:`~lambdak.governance.tables.relativities`.
     """
+    given = _chosen(locals())
     if isinstance(model, str | os.PathLike) and os.path.realpath(model) == os.path.realpath(path):
         raise ValueError(f"path must not be the model itself, which would be lost; got {os.fspath(path)!r}")
-    name = _named(to) if to is not None else _by_ending(path)
-    target = TARGETS[name]
-    target.check_options(name, options)
-    target.write(model, path, **options)
+    wanted = _named(to) if to is not None else _by_ending(path)
+    target = TARGETS[wanted]
+    target.check_options(wanted, given)
+    target.write(model, path, **given)
 
 
 def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = None, **options: Any) -> None:
@@ -116,6 +137,17 @@ def to_table(model: Any, path: str | os.PathLike[str], X: Any = None, y: Any = N
     from lambdak.governance.tables.relativity import relativities
 
     getattr(relativities(frozen(model), X, y, **options), FACTOR_TABLES[ending])(path)
+
+
+def _chosen(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an export that are not as they are by default, whatever the target."""
+    options = list(signature(export_model).parameters.values())[3:]
+    values = {option.name: (arguments[option.name], option.default) for option in options}
+    return {
+        name: value
+        for name, (value, default) in values.items()
+        if value is not default and not (isinstance(value, int | float | str | tuple) and value == default)
+    }
 
 
 def _named(to: object) -> str:

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from lambdak._types import Float64Array
 from lambdak.explain import MOST_BARS
-from lambdak.explain.plots import BLUE, DARK, GREY, RED, SKY, side_by_side
+from lambdak.explain.plots import BLUE, DARK, FALLS, GREY, RED, RISES, SKY, side_by_side
 from lambdak.governance.drift.stability import LARGE, LITTLE
 from lambdak.governance.performance.plots import (
     MOST_LEVELS,
@@ -36,7 +36,7 @@ def draw_change(found: RateChange, ax: Axes | None = None) -> Axes:
     ax = ax or segment_axes(found.names, False)
     share = found.exposure / found.exposure.sum()
     middle = len(found.limits)
-    colours = [BLUE] * middle + [GREY] + [RED] * middle
+    colours = [FALLS] * middle + [GREY] + [RISES] * middle
     bars = ax.bar(np.arange(len(share)), share, width=0.85, color=colours)
     words = [f"{100 * part:.1f} %" if part >= 0.0005 or not part else "< 0.1 %" for part in share]
     ax.bar_label(bars, words, padding=2, fontsize=9)
@@ -45,7 +45,7 @@ def draw_change(found: RateChange, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda part, _: f"{100 * part:.4g} %"))
     new, old = (short(name, 16) for name in found.lines)
     ax.set(xlabel=f"change from {old} to {new}", ylabel=f"share of {short(found.unit, 24)}")
-    for colour, label in ((BLUE, "falls"), (GREY, "nearly the same"), (RED, "rises")):
+    for colour, label in ((FALLS, "falls"), (GREY, "nearly the same"), (RISES, "rises")):
         ax.bar([0], [0], color=colour, label=label)
     titled(ax, f"Rate change: total {100 * (found.off_balance - 1):+.1f} %, median {100 * found.quantiles[0.5]:+.1f} %")
     legend_above(ax)

@@ -6,7 +6,9 @@ A raw score has shape (..., rows), where the leading axes are models trained at 
 outside any sensible range. ``value`` and ``gradient`` run at every step, so they trust their input: ``check_target``
 looks at it once.
 
-Modules: ``contract``; ``links``; ``identity_link``, ``log_link``, ``class_losses``; ``registry``.
+Modules: ``contract``; ``links``; ``identity_link``, ``log_link``, ``class_losses``; ``survival`` the likelihood of
+times to an event, ``hazards`` cumulative hazards by link, ``time_knots``, ``event_loss`` whether there was one by a
+time; ``registry``.
 """
 
 from lambdak.losses.class_losses import SMALLEST_GAP, BinaryLog, Ordinal, SoftmaxLog

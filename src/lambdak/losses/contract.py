@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from enum import Enum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ class Predicts(Enum):
     QUANTILES = "quantiles"
     CLASSES = "classes"
     ORDERED_CLASSES = "ordered classes"
+    TIMES = "times to an event"
 
 
 class Arrangement(Enum):
@@ -40,6 +41,16 @@ class Arrangement(Enum):
     PER_CLASS = "one eigenvalue of a matrix per class"
     ORDERED = "one eigenvalue at several cut-points"
     QUANTILES = "one eigenvalue at several quantile levels"
+    TIMES = "one eigenvalue at several times"
+    COPIES = "one eigenvalue of each of several design rows"
+
+
+class TimePoints(NamedTuple):
+    """Rows at the knots of time around what was observed of them: a loss of the raw scores there, (rows, n)."""
+
+    loss: Loss
+    knots: NDArray[np.intp]  # (rows, n): their numbers
+    target: Float64Array  # (rows, p): what the loss takes
 
 
 class Loss(ABC):
@@ -83,6 +94,16 @@ class Loss(ABC):
     @property
     def quantile_levels(self) -> tuple[float, ...]:
         """The levels of the quantiles that it estimates, if it does."""
+        return ()
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The times at which it estimates the probability of an event, if it does."""
+        return ()
+
+    @property
+    def alternatives(self) -> tuple[Loss, ...]:
+        """Losses of which the fit chooses one by unseen rows; none where there is no choice."""
         return ()
 
     @classmethod
@@ -174,6 +195,15 @@ class Loss(ABC):
         Only for losses whose raw scores are one eigenvalue at several levels.
         """
         raise NotImplementedError(f"loss={self.name!r} has no levels")
+
+    def at_times(self, y: Target) -> TimePoints:
+        """The knots of time that the likelihood of each row needs; only for losses of times to an event."""
+        raise NotImplementedError(f"loss={self.name!r} has no times")
+
+    @property
+    def least_rise(self) -> Float64Array:
+        """How far raw scores rise with time at least, (times,), counted from the first one."""
+        return np.zeros(len(self.times))
 
     def check_target(self, y: ArrayLike, name: str = "y") -> Target:
         """Return ``y`` (rows,) as float64, or as integer class codes, if the loss is defined for every entry.

@@ -82,13 +82,16 @@ class Link:
 
     @property
     def free(self) -> Link:
-        """The link without a range, one of this module: IDENTITY, LOG, LOGIT, SOFTMAX."""
+        """The link without a range, one of this module: IDENTITY, LOG, LOGIT, CLOGLOG, LOGLOG, SOFTMAX."""
         return _FREE[self.name]
 
     @property
     def other(self) -> Link:
         """The link of minus the raw score: of two classes to the probability of the other one."""
-        return self if self.is_free or self.free is not LOGIT else self.within(1.0 - self.high, 1.0 - self.low)
+        other = _OTHERS.get(self.name)
+        if other is None:
+            return self
+        return other if self.is_free else other.within(1.0 - self.high, 1.0 - self.low)
 
     def outwards(self, lower: Scores, upper: Scores) -> tuple[Scores, Scores]:
         """An interval of predictions that no rounding leaves."""
@@ -114,6 +117,16 @@ def _limited_exp(scores: Scores) -> Scores:
     return np.asarray(np.exp(np.minimum(scores, EXPONENT_LIMIT)))
 
 
+def _of_hazard(scores: Scores) -> Scores:
+    """1 − exp(−eʳ): the probability of an event when the logarithm of its cumulative hazard is r."""
+    return np.asarray(-np.expm1(-_limited_exp(scores)))
+
+
+def _of_no_hazard(scores: Scores) -> Scores:
+    """exp(−e⁻ʳ): the probability of no event when minus the logarithm of its cumulative hazard is r."""
+    return np.asarray(np.exp(-_limited_exp(-scores)))
+
+
 # exp and the logistic function of NumPy and SciPy err by a few units in the last place, and sums over some classes by a
 # few more; before a softmax, differences of raw scores are rounded too.
 IDENTITY = Link("identity", "the target", "", np.array)
@@ -121,7 +134,15 @@ LOG = Link(
     "log", "the logarithm of the prediction", " (logarithm)", _limited_exp, rounding=64 * _EPS, most=EXPONENT_LIMIT
 )
 LOGIT = Link("logit", "log-odds", " (log-odds)", expit, rounding=64 * _EPS)
+CLOGLOG = Link(
+    "cloglog", "the logarithm of the cumulative hazard", " (log cumulative hazard)", _of_hazard, rounding=64 * _EPS
+)
+LOGLOG = Link(
+    "loglog", "minus the logarithm of the cumulative hazard", " (minus log cumulative hazard)", _of_no_hazard,
+    rounding=128 * _EPS,
+)  # fmt: skip
 SOFTMAX = Link(
     "softmax", "the logarithm of a class's share before it is normalised", " (log-share)", _shares, True, 4096 * _EPS
 )
-_FREE = {link.name: link for link in (IDENTITY, LOG, LOGIT, SOFTMAX)}
+_FREE = {link.name: link for link in (IDENTITY, LOG, LOGIT, CLOGLOG, LOGLOG, SOFTMAX)}
+_OTHERS = {"logit": LOGIT, "cloglog": LOGLOG, "loglog": CLOGLOG}

@@ -6,8 +6,10 @@ from numbers import Real
 
 from lambdak.losses.class_losses import BinaryLog, Ordinal, SoftmaxLog
 from lambdak.losses.contract import Loss, Predicts
+from lambdak.losses.event_loss import EventLog
 from lambdak.losses.identity_link import AbsoluteError, Huber, Pinball, Quantile, SquaredError
 from lambdak.losses.log_link import Gamma, Poisson, Tweedie
+from lambdak.losses.survival import Survival
 
 REGISTRY: tuple[type[Loss], ...] = (
     SquaredError,
@@ -20,7 +22,9 @@ REGISTRY: tuple[type[Loss], ...] = (
     Pinball,
     BinaryLog,
     SoftmaxLog,
+    EventLog,
     Ordinal,
+    Survival,
 )
 
 

@@ -17,11 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from lambdak._checks import frozen
-from lambdak._types import Float64Array, FloatArray
-from lambdak.eigen import eigenvalue
+from lambdak._types import Float64Array
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.rounding import eigenvalue_error
 from lambdak.model.model import Model
@@ -31,7 +28,6 @@ from lambdak.pencil.diameter import diameter
 from lambdak.pencil.spectrum import extremes
 from lambdak.pencil.statements import combined
 from lambdak.table.column_contract import Column
-from lambdak.table.design import Design
 
 _FEW_CELLS = 128  # all pairs of which are tried; beyond, branch and bound chooses
 _MOST_ROUNDING = 1e-4  # of the range of a raw score
@@ -50,6 +46,8 @@ class Reach(NamedTuple):
 
 def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, Float64Array]:
     """Lowest and highest change of the raw score, each (moves,), under moves (moves, p) of column i."""
+    if not readout.acts[i]:
+        return np.zeros(len(moves)), np.zeros(len(moves))
     packed = moves @ readout.column(i)  # (members, moves, D)
     low, high = extremes(packed)
     relative = eigenvalue_error(readout.dim) + (len(readout.weights) + 4) * UNIT
@@ -59,6 +57,8 @@ def weyl(readout: Readout, moves: Float64Array, i: int) -> tuple[Float64Array, F
 
 def norms(readout: Readout, moves: Any, i: int) -> Float64Array:
     """Σ_m w_m ‖move · C_m‖₂ in units of the raw score, (moves,), never too small; moves (moves, p), also sparse."""
+    if not readout.acts[i]:
+        return np.zeros(moves.shape[0])
     found = norm_bound(combined(moves, readout.column(i))) + rounding_of_moves(readout, moves, i)
     return np.asarray(OUTWARDS * readout.over_members(found) + _TINY * _changes(readout, moves, i))
 
@@ -92,6 +92,8 @@ def of_outputs(readout: Readout, bound: float) -> float:
 def any_change(readout: Readout, i: int, present_only: bool = False) -> Reach:
     """The bound on any change of column i; ``present_only`` ignores changes from and to "missing"."""
     column = readout.columns[i]
+    if not readout.acts[i]:
+        return Reach(0.0, None)
     if len(column.all_names()) > _FEW_CELLS:
         return _searched(readout, i, present_only)
     cells, names = column.all_cells()
@@ -162,7 +164,7 @@ def strengths(model: Model) -> Float64Array:
 def per_unit(readout: Readout, i: int) -> Reach:
     """The bound per unit of a column of numbers: its steepest piece."""
     column = readout.columns[i]
-    if not column.n_steps:
+    if not column.n_steps or not readout.acts[i]:
         return Reach(0.0, None)
     slopes = OUTWARDS * norms(readout, column.increments(), i) / column.lengths()
     piece, names = int(slopes.argmax()), column.cell_names()
@@ -257,45 +259,7 @@ def _falls_short(readout: Readout, enough: float) -> bool:
 
 
 def _column_ranges(readout: Readout) -> Iterator[float]:
-    for i, column in enumerate(readout.columns):
+    for i in readout.acting:
+        column = readout.columns[i]
         cells = np.asarray(column.at_cells(readout.column(i)), np.float64)
         yield float(readout.over_members(norm_bound(cells - cells[:, :1])).max(initial=0.0))
-
-
-_MOST_ROWS = 300  # of the training table
-_FEWEST_ROWS = 20
-_FLOATS_AT_ONCE = 1 << 21  # 16 MB of the matrices of all rows and members: fewer rows where they are large
-
-
-def mean_effects(model: Model, design: Design, weight: FloatArray | None = None, threads: int = 0) -> Float64Array:
-    """Mean |raw score(row) − raw score(row with column i at its baseline)| over rows and outputs, (columns,).
-
-    The baseline of a number is its median, that of a category the average of its levels. At most 300 rows are used.
-    """
-    mass = np.ones(len(design)) if weight is None else weight.astype(np.float64)
-    counted = np.flatnonzero(mass)  # rows of weight zero are no training rows
-    most = int(np.clip(_FLOATS_AT_ONCE // model.matrices[:, 0].size, _FEWEST_ROWS, _MOST_ROWS))
-    if len(counted) > most:  # at random, because rows may come in periods
-        counted = np.sort(np.random.default_rng(0).choice(counted, most, replace=False))
-    some, mass = design.take(counted), mass[counted]
-    effects = np.mean([column_effects(readout, some, mass, threads or None) for readout in readouts(model)], axis=0)
-    return frozen(np.asarray(effects))
-
-
-def column_effects(readout: Readout, design: Design, mass: Float64Array, n_jobs: int | None = None) -> Float64Array:
-    """Weighted mean |change of the raw score| of each column, for one output."""
-    Z = design.to_sparse(readout.coef.shape[1]).astype(np.float64).tocsc()
-    packed = readout.packed(design)
-    score = readout.over_members(eigenvalue(packed, readout.dim, readout.index, n_jobs=n_jobs))
-    effects = np.zeros(len(readout.columns))
-    for i, column in enumerate(readout.columns):
-        if Z.indptr[column.start] == Z.indptr[column.stop]:  # a sparse column that is zero in all of these rows
-            continue
-        baseline = sparse.csr_array(column.baseline()[None])
-        moves = (sparse.csr_array(np.ones((len(design), 1))) @ baseline - Z[:, column.start : column.stop]).tocsr()
-        rows = np.flatnonzero(np.abs(moves).sum(axis=1))
-        if rows.size:
-            moved = packed[:, rows] + np.stack([moves[rows] @ own for own in readout.column(i)])
-            values = readout.over_members(eigenvalue(moved, readout.dim, readout.index, n_jobs=n_jobs))
-            effects[i] = mass[rows] @ np.abs(values - score[rows]) / mass.sum()
-    return effects

@@ -18,10 +18,12 @@ from sklearn.metrics import mean_pinball_loss
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
 from lambdak.losses import IDENTITY, Loss, Predicts
+from lambdak.model.concordance import concordance
 from lambdak.model.model import Model
 from lambdak.table.rows import read_rows, weights_in_units
+from lambdak.table.shown import result_html
 
-Kind = Literal["numbers", "classes", "quantiles", "class", "coverage"]  # the last two of one output of several
+Kind = Literal["numbers", "classes", "quantiles", "times", "class", "coverage"]  # the last two of one output of several
 
 
 class Estimate(NamedTuple):
@@ -37,13 +39,16 @@ class Estimate(NamedTuple):
         interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
         return f"{self.name} {self.value:.4g}{interval}"
 
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
 
 class Scores(ABC):
     """Rows with what was observed and predicted, each with a weight: all that a metric sees.
 
     Attributes
     ----------
-    kind : {"numbers", "classes", "quantiles", "class", "coverage"}
+    kind : {"numbers", "classes", "quantiles", "times", "class", "coverage"}
         What is compared.
     loss_name : str
         What the mean loss of the rows is called; empty if it is none that people know.
@@ -123,12 +128,16 @@ class ModelScores(Scores):
             self.observed = target.astype(np.float64)
             if model.loss.predicts is Predicts.QUANTILES:
                 self.kind = "quantiles"
+            if model.loss.predicts is Predicts.TIMES:
+                self.kind = "times"
         self.predicted = self.loss.predict(raw)
         self.loss_name = self._loss_name()
 
     def _loss_name(self) -> str:
         if self.kind == "classes":
             return "" if (self.observed < 0).any() else "log loss"
+        if self.kind == "times":
+            return "mean negative log-likelihood"
         if self.loss.quantile_levels:
             return "mean pinball loss"
         return "" if self.loss.link is IDENTITY else f"mean {self.loss.name} deviance"
@@ -143,6 +152,8 @@ class ModelScores(Scores):
         if self.kind == "classes":
             chance = self.predicted[np.arange(len(self.observed)), self.observed]
             return float(np.average(-np.log(np.maximum(chance, np.finfo(np.float64).tiny)), weights=self.weight))
+        if self.kind == "times":
+            return float(self.loss.value(self.raw.astype(np.float64), self.observed, self.weight))
         if self.loss.quantile_levels:
             pairs = zip(self.loss.quantile_levels, self.quantiles.T, strict=True)
             y, weight = self.observed, self.weight
@@ -261,7 +272,8 @@ class MeanLoss(Metric):
     def of(cls, scores: Scores) -> tuple[Self, ...]:
         """The mean of a loss that people know; of classes only where all are known to the model."""
         meaning = {"classes": "mean negative log-likelihood of the true class; 0 is perfect",
-                   "quantiles": "in units of the target; smaller is better"}  # fmt: skip
+                   "quantiles": "in units of the target; smaller is better",
+                   "times": "of what was observed, per unit of log time; smaller is better"}  # fmt: skip
         pinball = scores.loss_name == "mean pinball loss" and scores.kind != "coverage"
         words = meaning.get("quantiles" if pinball else scores.kind, "0 is perfect")
         return (cls(scores.loss_name, words, -1),) if scores.loss_name else ()
@@ -288,6 +300,22 @@ class Crps(Metric):
 
 
 @final
+class Concordance(Metric):
+    """Harrell's concordance of times to an event."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> tuple[Self, ...]:
+        """The concordance of a model of times."""
+        meaning = "chance that of two rows the one with the larger risk has its event first; 0.5 is chance"
+        return (cls("concordance", meaning, 1),) if scores.kind == "times" else ()
+
+    def value(self, scores: Scores) -> float:
+        """Share of pairs, by weight; NaN where no order is known."""
+        assert isinstance(scores, ModelScores)
+        return concordance(scores.observed, scores.raw.mean(axis=1), scores.weight)
+
+
+@final
 class RocAuc(Metric):
     """Area under the ROC curve of two classes, or of one against the others."""
 
@@ -302,7 +330,7 @@ class RocAuc(Metric):
         return (cls("ROC AUC", meaning, 1),) if scores.kind == "class" else ()
 
     def value(self, scores: Scores) -> float:
-        """The area."""
+        """Area under the ROC curve."""
         return scores.roc_area
 
 
@@ -348,7 +376,7 @@ class ShareBetween(Metric):
 
 
 METRICS: list[type[Metric]] = [
-    R2, Rmse, Mae, Accuracy, LargestClass, MeanLoss, Crps, RocAuc, ShareUpTo, ShareBetween,
+    R2, Rmse, Mae, Accuracy, LargestClass, Concordance, MeanLoss, Crps, RocAuc, ShareUpTo, ShareBetween,
 ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from lambdak.pencil import Pencil
 from lambdak.table.design import Design
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import optional_rows
+from lambdak.table.shown import Shown
 
 _FEW = 1 << 16  # matrices times dim³: waking another thread takes longer
 
@@ -58,8 +59,8 @@ _ROWS_AT_ONCE = 1 << 16  # so that memory stays bounded
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Shown):
     """All that predicts, proves and explains; what fitting produces and what is saved. Immutable.
 
     Attributes
@@ -110,6 +111,10 @@ class Model:
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else np.asarray(value))
         freeze_arrays(self)  # copies: what a caller does with theirs later changes nothing
+
+    def __str__(self) -> str:
+        members = f"{len(self.weights)} members of {self.dim} × {self.dim} matrices"
+        return f"Model of a {self.estimator}: {len(self.encoder.columns)} columns, {members}, {self.loss.name}"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "coef": self.coef.astype(self.stored_dtype)}

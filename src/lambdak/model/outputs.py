@@ -5,6 +5,7 @@ Coefficients are stacked, (models, design columns, width): the pencils of a memb
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -24,6 +25,7 @@ class Outputs:
     pencils: int = 1  # of a member
     quantile_levels: tuple[float, ...] = ()
     in_order: bool = False  # whether each output is never below the one before it
+    refits: bool = True  # whether members may learn from the rows they were measured on
     single: bool = False  # whether raw scores are (rows,): without an axis of outputs
 
     @property
@@ -104,6 +106,7 @@ class LevelOutputs(Outputs):
     """One eigenvalue of A(x) + P(l) for every level l, in order because P rises by semidefinite steps."""
 
     in_order = True
+    refits = False
 
     def expand(self, design: Design, n_design: int) -> Design:
         """Every row once for each level."""
@@ -150,6 +153,38 @@ class CutPointOutputs(LevelOutputs):
         return tuple(float(level) for level in range(1, self.cut_points + 1))
 
 
+@final
+@dataclass(frozen=True)
+class TimeOutputs(LevelOutputs):
+    """One eigenvalue of A(x) + P(t) at each of several times: the probability of an event never falls with time."""
+
+    indices: tuple[int, ...]
+    times: tuple[float, ...]
+    refits = True
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Logarithms of the times."""
+        return tuple(math.log(time) for time in self.times)
+
+
+@final
+@dataclass(frozen=True)
+class CopyOutputs(Outputs):
+    """One eigenvalue of each of several design rows, the copies of a row, whose loss takes them together."""
+
+    indices: tuple[int, ...]
+    copies: int
+
+    def arrange(self, eigenvalues: FloatArray) -> FloatArray:
+        """The copies of a row become its outputs."""
+        return eigenvalues.reshape(len(eigenvalues), -1, self.copies)
+
+    def arrange_back(self, grad: FloatArray) -> FloatArray:
+        """The outputs of a row become its copies."""
+        return _flat(grad[..., None])
+
+
 def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
     """The outputs that a loss needs, read off at these eigenvalues."""
     match loss.arrangement:
@@ -160,6 +195,10 @@ def outputs_of(loss: Loss, indices: tuple[int, ...]) -> Outputs:
             return OrderedOutputs(indices) if several else CutPointOutputs(indices, loss.n_outputs)
         case Arrangement.QUANTILES:
             return QuantileOutputs(indices, loss.quantile_levels)
+        case Arrangement.TIMES:
+            return TimeOutputs(indices, loss.times)
+        case Arrangement.COPIES:
+            return CopyOutputs(indices, loss.n_outputs)
         case Arrangement.SINGLE:
             return SingleOutput(indices)
 

@@ -120,6 +120,11 @@ class Promises:
         wanted = self.output_range
         if wanted is None:
             return loss
+        if loss.predicts is Predicts.TIMES:
+            raise ValueError(
+                f"{wanted!r} needs one number, quantiles or two classes to predict, and the probability of an event "
+                "rises from 0 to 1 with time: leave it out"
+            )
         if loss.predicts is Predicts.ORDERED_CLASSES or loss.link.joint:
             raise ValueError(
                 f"{wanted!r} needs one number, quantiles or two classes to predict: the probabilities of "

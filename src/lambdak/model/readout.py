@@ -71,6 +71,26 @@ class Readout:
         return packed_dim(self.coef.shape[-1])
 
     @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        """Which design columns have a matrix that is not zero, (P,)."""
+        return np.asarray((self.coef != 0).any(axis=(0, 2)))
+
+    @cached_property
+    def acts(self) -> NDArray[np.bool_]:
+        """Which columns can move a raw score, (columns,): those with a matrix that is not zero."""
+        return np.array([self.filled[column.start : column.stop].any() for column in self.columns], bool)
+
+    @property
+    def acting(self) -> list[int]:
+        """Positions of the columns that can move a raw score."""
+        return list(np.flatnonzero(self.acts).tolist())
+
+    @cached_property
+    def slots(self) -> list[range]:
+        """The slots of a dense design row that belong to each column."""
+        return slots_of(self.columns)
+
+    @cached_property
     def error(self) -> float:
         """How far a computed raw score can be from the real function: of any row, if no column continues straight.
 
@@ -87,12 +107,12 @@ class Readout:
 
     def reach(self, design: Design) -> Float64Array:
         """The sum of absolute weights of each row and column, (rows, columns), but at least 1."""
-        sums = [np.abs(design.weights[:, list(slots)]).sum(axis=1) for slots in slots_of(self.columns)]
+        sums = [np.abs(design.weights[:, list(slots)]).sum(axis=1) for slots in self.slots]
         return np.asarray(np.maximum(np.stack(sums, axis=1), 1.0))
 
     def packed(self, design: Design) -> Float64Array:
         """A_m(row), (members, rows, D)."""
-        Z = design.to_sparse(self.coef.shape[1])
+        Z = design.to_sparse(self.coef.shape[1], self.filled)
         return np.stack([Z @ own + first for own, first in zip(self.coef, self.constant, strict=True)])
 
     def column(self, i: int) -> Float64Array:
@@ -157,8 +177,8 @@ def active_values(readout: Readout, weight: Float64Array, design: Design) -> Flo
     """⟨W_m(row), A_m,i(row)⟩ for matrices W (members, rows, D) such as w_m v vᵀ, (members, rows, columns)."""
     out = np.zeros((len(readout.coef), len(design), len(readout.columns)))
     for own, matrices, values in zip(readout.coef, weight, out, strict=True):
-        for column, slots in enumerate(slots_of(readout.columns)):
-            for slot in slots:
+        for column in readout.acting:
+            for slot in readout.slots[column]:
                 part = np.einsum("rd,rd->r", matrices, own[design.ids[:, slot]])
                 values[:, column] += design.weights[:, slot] * part
     return out

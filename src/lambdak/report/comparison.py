@@ -27,14 +27,28 @@ from lambdak.report.payload import payload
 from lambdak.report.sections import front, guarantees, performance
 from lambdak.table.rows import Rows, optional_read
 
-_SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
+_SCRIPTS = (
+    "payload",
+    *ENGINE,
+    "dom",
+    "svg",
+    "number_scale",
+    "axes",
+    "charts",
+    "plots",
+    "controls",
+    "rows",
+    "words",
+    "compare",
+)
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
 <label class="field" id="find-row-field">Find a row <input id="find-row" type="search" autocomplete="off"></label>
 <label class="field">Start from <select id="example"></select></label>
 <button type="button" id="reset">Reset</button>
 <label class="field">Find a column <input id="filter" type="search" autocomplete="off"></label></div>
 <p class="note" id="rows-found" role="status"></p><p class="note" id="shown" role="status"></p>
-<div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div></div>
+<div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div>
+<p class="note" id="more"></p></div>
 <div class="results" id="both"></div></div>"""
 _EFFECTS = """<p class="note">Each column alone, with all others as in the row above.</p>
 <label class="field screen" id="output-field">Of <select id="output"></select></label>

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from lambdak.report.sections.words import appendix
 from lambdak.report.subject import Refittable, owner_words
 from lambdak.report.word import check_docx, to_docx
 from lambdak.table.rows import Rows, optional_read
+from lambdak.table.visible import warn_user
 
 if TYPE_CHECKING:
     from lambdak.store._keys import PublicKey
@@ -135,7 +135,7 @@ def dossier_findings(
         progress=progress or (lambda words: None),
     ))  # fmt: skip
     if found.assessment is not None and found.assessment.likeness.seen:
-        warnings.warn(f"{SEEN} {found.assessment.likeness.words} Give rows that the fit did not see", stacklevel=4)
+        warn_user(f"{SEEN} {found.assessment.likeness.words} Give rows that the fit did not see")
     return found
 
 

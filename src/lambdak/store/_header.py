@@ -34,16 +34,17 @@ from lambdak.store._values import decode, encode
 from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
-# which that may be missing, a file holds what is known of the target; the fifth has constraints, and the sixth the
-# calibration of quantiles.
-FORMAT = 6
-_TRAINED, _DESCRIBED, _CONSTRAINED = 3, 4, 5
+# which that may be missing, a file holds what is known of the target; the fifth has constraints, the sixth times to an
+# event; the seventh says of columns of numbers whether they are whole, and where their quartiles are; the eighth has
+# the calibration of quantiles.
+FORMAT = 8
+_TRAINED, _UNCALIBRATED = 3, 7
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
 _LATER = "constraints"  # a parameter that files have where it is not None, since format 5
-_LATEST = "calibrate_by"  # as well, since format 6
+_LATEST = "calibrate_by"  # as well, since format 8
 _TARGET, _TRAINING = "target", "training"
 _LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
@@ -96,7 +97,7 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
 def _header(saved: SavedModel) -> dict[str, Any]:
     model = saved.model
     return {
-        "format": _format_of(saved),
+        "format": FORMAT,
         "lambdak": version("lambdak"),
         "estimator": model.estimator,
         "parameters": {
@@ -116,18 +117,6 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "n_iter": saved.n_iter,
         _TARGET: encode_target(saved.target),
     }
-
-
-def _format_of(saved: SavedModel) -> int:
-    """Return the first format that has all that is in the file."""
-    if saved.model.calibration is not None:
-        return FORMAT
-    return _CONSTRAINED if saved.parameters.get(_LATER) or _ordered(saved.model) else _DESCRIBED
-
-
-def _ordered(model: Model) -> bool:
-    """Return whether a category has levels in an order, which files say since format 5."""
-    return any(column.order for column in model.encoder.columns)
 
 
 def _settled(saved: SavedModel) -> dict[str, Any]:
@@ -169,7 +158,7 @@ class Blueprint:
         """Check the header of a model."""
         check_format(header)
         trained, described = _holds(header)
-        calibrated = header["format"] > _CONSTRAINED and _CALIBRATION in header
+        calibrated = header["format"] > _UNCALIBRATED and _CALIBRATION in header
         beside = compress((_TRAINING, _TARGET, _CALIBRATION), (trained, described, calibrated))
         fields(header, "the header", (*_FIELDS, *beside))
         name = text(header["estimator"], "estimator")

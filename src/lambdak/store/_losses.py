@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak.losses import Loss, Predicts, losses_of
-from lambdak.store._fields import damaged, fields, items, number, shown, whole
+from lambdak.store._fields import damaged, fields, items, number, shown, text, whole
 from lambdak.store._values import decode_array, encode
 
 # The estimators that a file can hold, and what they predict: that decides which losses they can have.
@@ -18,6 +18,7 @@ ESTIMATORS = {
     "SpectralQuantileRegressor": Predicts.QUANTILES,
     "SpectralClassifier": Predicts.CLASSES,
     "SpectralOrdinalClassifier": Predicts.ORDERED_CLASSES,
+    "SpectralSurvival": Predicts.TIMES,
 }
 _MOST_CLASSES = 1 << 20
 
@@ -47,8 +48,10 @@ def decode_loss(value: Any, estimator: str) -> Loss:
 def _decode_field(value: Any, name: str) -> Any:
     if name == "n_classes":
         return whole(value, name, 2, _MOST_CLASSES)
-    if name == "quantiles":
+    if name in ("quantiles", "event_times"):
         return tuple(number(level, name) for level in items(value, name, 1, _MOST_CLASSES))
+    if name == "link_name":
+        return text(value, name)
     return number(value, name)
 
 

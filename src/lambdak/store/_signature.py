@@ -34,6 +34,7 @@ from lambdak.store._tensors import (
     read_tensors,
 )
 from lambdak.store._text import canonical, parse
+from lambdak.table.shown import Shown
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -52,8 +53,8 @@ class SignatureError(ModelFileError):
     """A file is not signed, or not by this key, or it has changed since."""
 
 
-@dataclass(frozen=True)
-class ClaimedSignature:
+@dataclass(frozen=True, repr=False)
+class ClaimedSignature(Shown):
     """What a file says about its signature. Nobody has verified it, and anybody could have written it."""
 
     signer: str
@@ -61,8 +62,8 @@ class ClaimedSignature:
     fingerprint: str
 
 
-@dataclass(frozen=True)
-class Signature:
+@dataclass(frozen=True, repr=False)
+class Signature(Shown):
     """A signature that was verified with a public key.
 
     Attributes

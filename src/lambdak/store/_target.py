@@ -8,8 +8,8 @@ from lambdak.losses import Loss
 from lambdak.model.known_target import MOST_DECIMALS, KnownTarget
 from lambdak.store._fields import damaged, fields, items, number, text, whole
 
-_LEAST = {"log": 0.0, "logit": 0.0, "softmax": 0.0}  # of a prediction, by the name of the link
-_MOST = {"logit": 1.0, "softmax": 1.0}
+_LEAST = {"log": 0.0, "logit": 0.0, "cloglog": 0.0, "softmax": 0.0}  # of a prediction, by the name of the link
+_MOST = {"logit": 1.0, "cloglog": 1.0, "softmax": 1.0}
 
 
 def encode_target(target: KnownTarget) -> dict[str, Any]:

@@ -81,12 +81,12 @@ class Category(Column):
 
     @property
     def n_slots(self) -> int:
-        """One."""
+        """Number of entries of a row: one, of its level."""
         return 1
 
     @property
     def packed_as(self) -> EntryKind:
-        """A level."""
+        """What a packed record holds of a cell: a level."""
         return EntryKind.LEVEL
 
     @property

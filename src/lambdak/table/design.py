@@ -36,13 +36,17 @@ class Design:
         """The design of some rows, given by their indices, a boolean mask or a slice."""
         return Design(self.ids[rows], self.weights[rows])
 
-    def to_sparse(self, n_design: int) -> Any:
-        """Z as a SciPy CSR array of shape (rows, n_design).
+    def to_sparse(self, n_design: int, only: NDArray[np.bool_] | None = None) -> Any:
+        """Z as a SciPy CSR array of shape (rows, n_design), perhaps of some design columns ``only``: the others are 0.
 
         >>> ids, weights = np.array([[0, 1, 2]], np.int32), np.array([[1.0, 0.75, 0.25]])
         >>> Design(ids, weights).to_sparse(4).toarray()
         array([[1.  , 0.75, 0.25, 0.  ]])
         """
         rows, slots = self.ids.shape
-        ends = np.arange(rows + 1) * slots
-        return sparse.csr_array((self.weights.ravel(), self.ids.ravel(), ends), shape=(rows, n_design))
+        if only is None:
+            parts = self.weights.ravel(), self.ids.ravel(), np.arange(rows + 1) * slots
+        else:
+            kept = only[self.ids]
+            parts = self.weights[kept], self.ids[kept], np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return sparse.csr_array(parts, shape=(rows, n_design))

@@ -8,7 +8,7 @@ Columns of text side by side, as a terminal, a mail and a notebook show them ali
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
@@ -28,6 +28,22 @@ def emptied(like: Any) -> Any:
     """A table without rows of the same library, to remember that by instead of the user's data; None of any other."""
     known = str(type(like).__module__).split(".")[0] in get_args(Library)
     return like[:0] if known else None
+
+
+def column_names(table: Any) -> list[str]:
+    """Names of the columns of a table of any library; none of what is no table."""
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    return list(frame.columns) if isinstance(frame, nw.DataFrame) else []
+
+
+def column_values(table: Any, name: str) -> Any:
+    """A column of a table as an array, of what its library makes of it."""
+    return nw.from_native(table, eager_only=True)[name].to_numpy()
+
+
+def without(table: Any, names: Collection[str]) -> Any:
+    """The table without these columns."""
+    return nw.from_native(table, eager_only=True).drop(*names).to_native() if names else table
 
 
 def _library(like: Any) -> Library:

@@ -6,7 +6,8 @@ Modules: ``fit`` the whole story, stage by stage; ``settings``, ``effort``; ``ro
 ``level_curves``, ``level_means`` categories of any size; ``negative_gradient`` what rows want of a model before it is
 trained, and which columns interact; ``settling`` what shapes leave to training; ``choice`` what is decided about the
 members, with trial models, and ``pilots`` the small models that decide; ``trainer``, ``compiled_loss``, ``members`` the
-training of members, ``lbfgs`` its refinement, ``finish`` from members to a model; ``balance`` totals of predictions;
+training of members, ``lbfgs`` its refinement, ``factor`` of all matrices,
+``finish`` from members to a model; ``balance`` totals of predictions;
 ``calibration`` what left-out rows say of distributions;
 ``checkpoint`` what a killed fit continues from and whose it is, ``checkpoint_file``; ``live_curve`` in a notebook;
 ``scoring`` metrics by name; ``limits`` what a fit refuses;

@@ -25,6 +25,7 @@ from lambdak.shapes.requested import (
     steep_columns,
     straight_columns,
 )
+from lambdak.table.curve_column import at_levels
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.rows import rows_shown
 from lambdak.training.effort import JOINT_TERMS, MOST_PAIRS, MOST_TERMS
@@ -134,6 +135,8 @@ class Draft:
         if self.loss.link is not IDENTITY and rows.offset is not None:
             offset = np.clip(rows.offset - units.middle, -LARGEST_LOG, LARGEST_LOG)
             problem = replace(problem, offset=offset.astype(np.float32))
+        if self.loss.times:
+            return self._at_times(problem)
         return self._at_levels(problem) if self.outputs.levels else problem
 
     def units(self, rows: TrainingRows) -> ProblemUnits:
@@ -181,11 +184,34 @@ class Draft:
             outputs=outputs_of(loss, self.outputs.indices),
         )
 
+    def _at_times(self, problem: Problem) -> Problem:
+        """Every row once for each knot of time that its loss needs, which takes all of them together."""
+        points = self.loss.at_times(problem.y)
+        constant = None
+        if self.anchors:
+            constant = (self.start + self.scale * np.array(self.anchors))[points.knots].astype(np.float32)
+        return replace(
+            problem,
+            design=at_levels(problem.design, self.trained.n_design, points.knots),
+            y=points.target,
+            offset=self.loss.least_rise[points.knots].astype(np.float32),
+            loss=points.loss,
+            start=problem.start[:1],
+            outputs=outputs_of(points.loss, self.outputs.indices),
+            copies=points.knots.shape[1],
+            constant=constant,
+        )
+
 
 def draft(
-    estimator: str, given: GivenRows, loss: Loss, classes: NDArray[Any] | None, settings: FitSettings
+    estimator: str,
+    given: GivenRows,
+    loss: Loss,
+    classes: NDArray[Any] | None,
+    settings: FitSettings,
+    like: TrainingRows | None = None,
 ) -> tuple[Draft, TrainingRows]:
-    """The draft of a new model, and the rows it is fitted to."""
+    """The draft of a new model, and the rows it is fitted to, in the order of those of another draft if given."""
     if given.offset is not None:
         check_offset(loss)
     encoder = _encoder(given, settings)
@@ -194,7 +220,7 @@ def draft(
         settings.constraints,
     )  # fmt: skip
     encoder = _with_lines_through_anchors(encoder, promises)
-    rows = given.encoded(encoder, settings.threads)
+    rows = given.encoded(encoder, settings.threads, like)
     loss = promises.limited(loss.resolved(rows.y, rows.weight, rows.offset))
     _warn_of_targets_outside(rows, promises, loss)
     promises = settled(promises, loss, encoder, rows)

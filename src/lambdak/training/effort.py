@@ -15,6 +15,8 @@ import numpy as np
 from lambdak.model.model import MAX_MEMBERS
 from lambdak.table.knots import FEWEST_TRAINED_KNOTS, auto_knots
 
+# Matrices of a member from which on they are few in knots and pilots, because they take long (benchmarks/fit_time.py).
+MANY_CLASSES = 4
 _WARM_UP = 0.05  # of the steps; benchmarks/recipe.py compares it with 0 and 0.2
 
 
@@ -65,6 +67,9 @@ PILOT_ROWS = 40_000
 # Of the epochs of a member, after it has been measured: a refit gained on nearly every table of benchmarks/tables.py.
 _REFIT = 0.3
 _REFIT_RATE = 0.3  # of its rate: low, so that members stay near the states that were measured; no study of its own
+# Of a column, where there is one matrix per class of many: half the curves are then close to straight, and log-loss on
+# folds was lower on letter, pens and vowels, and higher on segment (docs/decisions.md).
+_FEW_KNOTS = 8
 _FINER = 2  # times the knots, for models of larger capacity; no study of its own
 MOST_TERMS = MAX_MEMBERS // 2  # of a member, so that there can be two
 # Of columns, those with the strongest interactions: more cost more than they gain (benchmarks/interactions.py).
@@ -83,6 +88,7 @@ class Capacity(NamedTuple):
 
     dim: int
     knots: int  # the most of a numeric column
+    finer: int = _FINER  # factor on the knots that the rows and columns of a table allow
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,12 @@ class Recipe:
         """Recipe with more capacity; None if there is no choice."""
         if self.larger is None:
             return None
-        return replace(self, dim=self.larger.dim, knots=self.larger.knots, finer=_FINER, larger=None)
+        return replace(self, **self.larger._asdict(), larger=None)
+
+    def of_many_classes(self) -> Recipe:
+        """For one matrix per class of many: few knots, unless trial models do better with the usual number."""
+        few = replace(self, knots=_FEW_KNOTS, larger=Capacity(self.dim, self.knots, self.finer))
+        return few if self.knots > _FEW_KNOTS else self
 
     @property
     def grid(self) -> list[list[Regularisation]]:
@@ -171,9 +182,9 @@ class Recipe:
         full = self.schedule(rows, None)
         return replace(full, epochs=max(round(_REFIT * full.epochs), 2), rate=_REFIT_RATE * full.rate)
 
-    def pilot_schedule(self, rows: int, max_iter: int | None) -> Schedule:
-        """Epochs and batch for pilot models on this many rows."""
-        epochs = int(np.clip(self.pilot_steps / rows, 2, self.pilot_epochs))
+    def pilot_schedule(self, rows: int, max_iter: int | None, classes: int = 0) -> Schedule:
+        """Epochs and batch for pilot models on this many rows, fewer where there is one matrix per class of many."""
+        epochs = int(np.clip(self.pilot_steps / rows / max(classes / MANY_CLASSES, 1), 2, self.pilot_epochs))
         return Schedule(epochs if max_iter is None else min(epochs, max_iter), min(_batch(rows), 512))
 
     def pilot_folds(self, rows: int, folds: int, pencils: int) -> int:

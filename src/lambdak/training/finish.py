@@ -13,10 +13,10 @@ from sklearn.isotonic import isotonic_regression
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import diagonal_indices
-from lambdak.losses import IDENTITY
 from lambdak.model import Model
-from lambdak.model.influence import apart, mean_effects, of_outputs, rounding_matters, score_range, together
+from lambdak.model.influence import apart, of_outputs, rounding_matters, score_range, together
 from lambdak.model.known_target import KnownTarget, average_prediction, decimals_of
+from lambdak.model.mean_effects import mean_effects
 from lambdak.model.model import evaluate
 from lambdak.model.readout import readouts
 from lambdak.model.slopes import steepest_slope
@@ -29,20 +29,13 @@ from lambdak.shapes.spreads import Generated, spreads
 from lambdak.training.balance import balanced
 from lambdak.training.draft import Draft
 from lambdak.training.effort import Regularisation
+from lambdak.training.factor import factor_of
 from lambdak.training.limits import check_fit
 from lambdak.training.plan import Plan
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest
 from lambdak.training.trainer import Event, Trainer
 
-_FACTORS = np.linspace(0.0, 1.0, 21)  # that are tried: twentieths; no study of its own
-_PREFERENCE = 1.0  # of a factor of one over zero, in units of log-likelihood: weak beside the sum over all unseen rows
-# Of the rarest class, which could be anywhere: with two, one of three tables of noise in benchmarks/classes.py was 24 %
-# above the base rate's log-loss.
-_MORE_ROWS = 4
-# Of the rarest class, with which the fear of more is halved: benchmarks/classes.py has tables of 4 and 20 positives.
-_ENOUGH_ROWS = 20
-_TINY = 1e-30  # below every loss in float32: keeps a division by zero away
 _SAMPLE = 50_000  # rows that decide about the start: its error is then below half a percent of the targets' spread
 # That the start may move, in units of the scale: a bound on a correction that is small where members are trained.
 _FARTHEST = 0.5
@@ -71,11 +64,6 @@ class Fit:
     target: KnownTarget
 
 
-def factor_of(trainer: Trainer, draft: Draft) -> float:
-    """Return what unseen rows say that all matrices are to be multiplied by; 1 where outputs are kept in order."""
-    return 1.0 if draft.outputs.levels else shrink_factor(trainer)
-
-
 def corrections(trainer: Trainer, draft: Draft) -> tuple[NDArray[np.float64] | None, float]:
     """Return what unseen rows say of the members: how far quantiles must move, and the factor of all matrices."""
     levels = draft.outputs.quantile_levels
@@ -89,7 +77,9 @@ def finished(
     shift = 0.0 if draft.outputs.levels else start_shift(trainer, state.factor)
     coef = np.asarray(state.factor * matrices_of(trainer, draft, state.plan), np.float64)
     if state.quantile_shift is not None:
-        shift_quantiles_(coef, draft, state.quantile_shift)
+        shift_levels_(coef, draft, state.quantile_shift)
+    if draft.loss.times:
+        shift_levels_(coef, draft, draft.loss.least_rise / draft.scale)
     start = draft.start + shift * draft.scale / trainer.problem.scale
     model = replace(draft, start=start).model(coef, trainer.members)
     check_fit(model, rows.design, trainer.best)
@@ -101,7 +91,7 @@ def finished(
 
 def _known_target(model: Model, rows: TrainingRows, threads: int) -> KnownTarget:
     """Return the decimals of a numeric target, and the average of the model's predictions."""
-    decimals = None if model.classes is not None else decimals_of(rows.y)
+    decimals = None if model.classes is not None or model.loss.times else decimals_of(rows.y)
     return KnownTarget(None, decimals, average_prediction(model, rows.design, rows.weight, rows.offset, threads))
 
 
@@ -186,27 +176,6 @@ def _needed(error: FloatArray, weight: FloatArray | None, levels: tuple[float, .
     return np.asarray(isotonic_regression(np.asarray(quantiles)), np.float64)
 
 
-def shrink_factor(trainer: Trainer) -> float:
-    """What all matrices are multiplied by, in [0, 1]: less than 1 where what a model says of unseen rows is too much.
-
-    A positive factor keeps every promise, and at zero a model is the best constant. The factor for single members is
-    the most probable one under their loss, in units of log-likelihood, after a weak preference for 1, if up to four
-    more rows of a rare class could be anywhere. Their mean has less noise: as if it were that of √members independent
-    ones, since all have seen almost the same rows.
-    """
-    if not trainer.n_unseen:
-        return 1.0
-    losses = trainer.unseen_losses(_FACTORS).mean(axis=1, dtype=np.float64)
-    unit = 2 * max(losses[-1], _TINY) if trainer.problem.loss.link is IDENTITY else 1.0
-    cost = trainer.n_unseen * losses / unit + _PREFERENCE * (1 - _FACTORS) ** 2
-    if trainer.problem.loss.n_classes:
-        classes, counts = np.unique(trainer.problem.y, return_counts=True)
-        more = _MORE_ROWS / (1 + counts.min() / _ENOUGH_ROWS)
-        cost += more * trainer.unseen_losses(_FACTORS, classes[counts.argmin()]).mean(axis=1)
-    best = float(_FACTORS[cost.argmin()])
-    return best and float(1 / (1 + (1 / best - 1) / np.sqrt(trainer.members)))
-
-
 def start_shift(trainer: Trainer, factor: float) -> float:
     """How far the start must move for the least loss on the training rows, in units of the problem's raw scores.
 
@@ -215,7 +184,7 @@ def start_shift(trainer: Trainer, factor: float) -> float:
     problem = trainer.problem
     if not problem.outputs.single or problem.loss.robust:
         return 0.0
-    rows = np.arange(0, len(problem.design), max(len(problem.design) // _SAMPLE, 1), dtype=np.int32)
+    rows = np.arange(0, problem.n_rows, max(problem.n_rows // _SAMPLE, 1), dtype=np.int32)
     some = problem.take(rows)
     values = evaluate(trainer.coef, trainer.parameters.dim, problem.outputs.indices, some.design, None, 0)
     mean = values.reshape(-1, problem.pencils, *values.shape[1:]).mean(axis=0)
@@ -229,8 +198,8 @@ def start_shift(trainer: Trainer, factor: float) -> float:
     return float(minimum.x) if minimum.fun < loss(0.0) else 0.0
 
 
-def shift_quantiles_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
-    """Add a multiple of the identity to the matrix of each quantile level, in every term its share."""
+def shift_levels_(coef: FloatArray, draft: Draft, shift: NDArray[np.float64]) -> None:
+    """Add a multiple of the identity to the matrix of each level, in every term its share."""
     coef[:, draft.encoder.n_design :, diagonal_indices(draft.dim)] += shift[:, None] / draft.n_terms
 
 

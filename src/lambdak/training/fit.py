@@ -10,7 +10,8 @@ from lambdak.training.calibration import Groups, with_calibration
 from lambdak.training.checkpoint import nothing_kept
 from lambdak.training.choice import choose_members
 from lambdak.training.draft import Draft
-from lambdak.training.finish import Fit, TrainingState, corrections, factor_of, finished, in_balance, of_some_rows
+from lambdak.training.factor import factor_of
+from lambdak.training.finish import Fit, TrainingState, corrections, finished, in_balance, of_some_rows
 from lambdak.training.members import gain_from_refit, refit_members, run_members
 from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest, Session
@@ -23,12 +24,12 @@ def fit_model(request: FitRequest) -> Fit:
         request.begin()
         session, plan, rows, regularisations = choose_members(request)
         groups = _groups(request, session.draft, rows)
-        draft, settings, n_rows = session.draft, session.settings, len(session.problem.design)
+        draft, settings, n_rows = session.draft, session.settings, session.problem.n_rows
         thorough, checkpoint = settings.max_iter is None, request.checkpoint
         trainer = session.members(session.new_parameters(plan, regularisations), len(regularisations))
         run = run_members(trainer, settings.schedule(n_rows), checkpoint, settings.verbose, refined=thorough)
         shift, factor = corrections(trainer, draft)
-        if thorough and not run.complete and not draft.outputs.levels and gain_from_refit(trainer):
+        if thorough and not run.complete and draft.outputs.refits and gain_from_refit(trainer):
             refit_members(trainer, settings.recipe.refit_schedule(n_rows), checkpoint, run)
         state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
         fit = in_balance(finished(trainer, draft, rows, state, run.events), rows, request)
@@ -53,7 +54,7 @@ def continue_fit(model: Model, state: TrainingState, request: FitRequest, partia
         parameters = state.plan.parameters(state.regularisations, model.dim, session.problem.pencils, settings.threads)
         parameters.continue_(state.theta)
         trainer = session.members(parameters, count)
-        schedule = settings.continued_schedule(len(session.problem.design), partial)
+        schedule = settings.continued_schedule(session.problem.n_rows, partial)
         run = run_members(trainer, schedule, request.checkpoint, settings.verbose)
         state = replace(state, theta=trainer.theta, factor=factor_of(trainer, draft))
         fit = _with_tails(finished(trainer, draft, rows, state, run.events), model)

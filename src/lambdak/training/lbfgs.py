@@ -42,7 +42,7 @@ def refine(trainer: Trainer) -> Iterator[FloatArray]:
 
     The mean over all models, each with its own unseen rows, is far less noisy than the loss of a single one.
     """
-    if len(trainer.problem.design) > _MOST_ROWS or trainer.n_unseen < _FEWEST_UNSEEN:
+    if trainer.problem.n_rows > _MOST_ROWS or trainer.n_unseen < _FEWEST_UNSEEN:
         return
     lowest, waited, slope = np.inf, 0, partial(_slope, trainer, trainer.training_rows())
     for x in islice(descend(slope, _gather(trainer)), _ITERATIONS):

@@ -30,7 +30,9 @@ from lambdak.training.trainer import Trainer
 
 # Small models that decide which columns vanish: odd, so that most of them is always defined (benchmarks/noise.py).
 _SELECTION_MODELS = 5
-_PILOT_CLASSES = 3  # of many, the most frequent ones: what suits three suits all; it bounds the time
+# Of more, the most frequent ones: it bounds the time. Three were too easy to tell apart: on pens and vowels they chose
+# the fourth and fifth of six strengths, with all classes the first is best (docs/decisions.md).
+_PILOT_CLASSES = 10
 _FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison: fewer cost nothing to keep
 _SUSPECT_SHARE = 0.2  # of all columns: it bounds how often a second set of pilot models is trained; no study of its own
 _MANY = 100  # columns, of which models are trained with a single strength only: it bounds the time
@@ -68,6 +70,15 @@ def explore(session: Session, plan: Plan) -> PilotFindings:
     return PilotFindings(sorted(lean.dropped), np.argsort(without).tolist())
 
 
+def unseen_loss(session: Session, plan: Plan) -> float | None:
+    """Return the loss of pilot models of middle strength on unseen rows; None where there are none."""
+    small = _of_pilot_size(sample_of(session))
+    folds = small.folds(1, larger=2)
+    if folds is None and session.validation is None:
+        return None
+    return float(_losses(small, plan, range(MIDDLE, MIDDLE + 1), folds)[0])
+
+
 def compared(
     session: Session, plan: Plan, strengths: Sequence[int], folds: Folds | None, schedule: Schedule
 ) -> tuple[Trainer, int]:
@@ -78,7 +89,7 @@ def compared(
     recipe, turns = session.settings.recipe, 1
     chosen = [regularisation for strength in strengths for regularisation in recipe.grid[strength]]
     if folds is not None:
-        rows = len(session.problem.design)
+        rows = session.problem.n_rows
         turns = recipe.pilot_folds(rows, int(folds.fold.max()) + 1, session.problem.pencils)
         folds = Folds(folds.fold, tuple(np.repeat(np.arange(turns), len(chosen)).tolist()))
     return session.trained(plan, chosen * turns, folds, schedule), turns
@@ -86,7 +97,8 @@ def compared(
 
 def _losses(small: Session, plan: Plan, strengths: range, folds: Folds | None) -> Float64Array:
     """Return the loss on unseen rows with each of these strengths."""
-    schedule = small.settings.recipe.pilot_schedule(len(small.problem.design), small.settings.max_iter)
+    rows, classes = small.problem.n_rows, small.problem.outputs.pencils
+    schedule = small.settings.recipe.pilot_schedule(rows, small.settings.max_iter, classes)
     pilots, turns = compared(small, plan, strengths, folds, schedule)
     return np.asarray(pilots.best.reshape(turns, -1, 2).mean(axis=(0, 2)), np.float64)
 
@@ -97,7 +109,7 @@ def vanishing_columns(session: Session, plan: Plan, regularisations: list[Regula
     penalised = replace(plan, spreads=levels, caps={}, groups={}, alpha=session.settings.alpha)
     chosen = [regularisations[i % len(regularisations)] for i in range(_SELECTION_MODELS)]
     folds = session.folds(_SELECTION_MODELS)
-    schedule = session.settings.recipe.schedule(len(session.problem.design), session.settings.max_iter)
+    schedule = session.settings.recipe.schedule(session.problem.n_rows, session.settings.max_iter)
     models = _of_pilot_size(session).trained(penalised, chosen, folds, schedule)
     spans = [slice(column.start, column.stop) for column in session.draft.trained.columns]
     size = np.stack([np.abs(models.parameters.coef[:, span]).max(axis=(1, 2)) for span in spans])
@@ -125,7 +137,7 @@ def _of_pilot_size(session: Session) -> Session:
 
 
 def _of_few_classes(session: Session) -> Session:
-    """The rows of the most frequent classes: what suits three of many classes, suits all."""
+    """The rows of the most frequent classes: what suits ten of many classes, suits all."""
     loss, codes = session.problem.loss, session.problem.y
     if loss.arrangement is not Arrangement.PER_CLASS or loss.n_outputs <= _PILOT_CLASSES:
         return session
@@ -164,14 +176,14 @@ def columns_without_effect(problem: Problem, plan: Plan, copies: int) -> frozens
 
 def _sample(problem: Problem, copies: int) -> tuple[Design, Float64Array, Float64Array]:
     """Rows, their weights, and the gradients of the loss at the start (rows, outputs or copies)."""
-    rows = len(problem.design) // copies
+    rows = problem.n_rows // copies
     chosen = np.arange(0, rows, max(rows // _SAMPLE, 1), dtype=np.int32)
     copied = (copies * chosen[:, None] + np.arange(copies)).ravel()
-    zero = np.zeros((problem.pencils, len(copied), len(problem.outputs.indices)), np.float32)
-    raw = problem.raw(zero, copied[None])
+    raw = problem.constant_raw(copied)
     gradient = problem.loss.gradient(raw, problem.y[copied][None])[0].reshape(len(chosen), -1).astype(np.float64)
     weight = np.ones(len(chosen)) if problem.weight is None else problem.weight[copied[::copies]].astype(np.float64)
-    return problem.design.take(copied[::copies]), weight, gradient
+    design = problem.design.take(problem.design_rows(copied)[:: copies * problem.copies])
+    return design, weight, gradient
 
 
 def _clipped(target: Float64Array) -> Float64Array:

@@ -17,7 +17,11 @@ RowIds = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Problem:
-    """raw = start + scale Σ λ + offset, where λ are the eigenvalues that ``outputs`` names, one for each term."""
+    """raw = start + scale Σ λ + offset, where λ are the eigenvalues that ``outputs`` names, one for each term.
+
+    A row may be several design rows, its ``copies``, whose eigenvalues its loss takes together; an offset may then be
+    (rows, copies).
+    """
 
     design: Design
     y: NDArray[np.generic]
@@ -29,6 +33,8 @@ class Problem:
     outputs: Outputs
     terms: int = 1  # of a member
     power: int = 0  # of two, that counts were divided by
+    copies: int = 1  # design rows of each row
+    constant: FloatArray | None = None  # raw scores (rows, copies) of the best constant, if it is not the start
     subtracted: FloatArray | None = None  # from each target before it was rescaled: the offset of an identity link
 
     @property
@@ -36,11 +42,31 @@ class Problem:
         """How many pencils a member has: those of its outputs, term by term."""
         return self.terms * self.outputs.pencils
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that have a loss."""
+        return len(self.design) // self.copies
+
+    def design_rows(self, rows: RowIds) -> RowIds:
+        """The design rows (..., batch * copies) of rows (..., batch)."""
+        if self.copies == 1:
+            return rows
+        several = self.copies * rows[..., None] + np.arange(self.copies, dtype=np.int32)
+        return np.ascontiguousarray(several.reshape(*rows.shape[:-1], -1), np.int32)
+
     def take(self, rows: RowIds) -> Problem:
         """Problem on these rows only."""
-        columns = {name: getattr(self, name) for name in ("weight", "offset", "subtracted")}
+        columns = {name: getattr(self, name) for name in ("weight", "offset", "subtracted", "constant")}
         beside = {name: values[rows] for name, values in columns.items() if values is not None}
-        return replace(self, design=self.design.take(rows), y=self.y[rows], **beside)
+        return replace(self, design=self.design.take(self.design_rows(rows)), y=self.y[rows], **beside)
+
+    def constant_raw(self, rows: RowIds) -> FloatArray:
+        """Raw scores (1, batch[, outputs]) of the best constant on these rows."""
+        if self.constant is not None:
+            return self.constant[rows][None]
+        return self.raw(
+            np.zeros((self.pencils, len(rows) * self.copies, len(self.outputs.indices)), np.float32), rows[None]
+        )
 
     def raw(self, eigenvalues: FloatArray, rows: RowIds | slice) -> FloatArray:
         """Raw scores (members, batch[, outputs]) from eigenvalues (models, batch, indices).
@@ -52,7 +78,8 @@ class Problem:
             arranged = arranged.reshape(-1, self.terms, *arranged.shape[1:]).sum(axis=1)
         raw = self.start.astype(arranged.dtype) + arranged.dtype.type(self.scale) * arranged
         if self.offset is not None:
-            raw = raw + self.offset[rows][..., None]
+            offset = self.offset[rows]
+            raw = raw + (offset if self.offset.ndim > 1 else offset[..., None])
         return raw if self.loss.n_outputs > 1 else raw[..., 0]
 
     def eigenvalue_gradient(self, grad_raw: FloatArray) -> FloatArray:

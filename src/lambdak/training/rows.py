@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,11 +49,16 @@ class GivenRows(Rows):
         if self.weight is not None:
             object.__setattr__(self, "weight", weights_in_units(self.weight))
 
-    def encoded(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows:
-        """Design rows of the table, with their targets, weights and offsets."""
+    def encoded(self, encoder: TableEncoder, threads: int = 0, like: TrainingRows | None = None) -> TrainingRows:
+        """Design rows of the table, with their targets, weights and offsets; ``like`` those of another encoder.
+
+        They are then the same rows in the same order, so that folds and losses of both are of the same rows.
+        """
         design = encoder.transform(self.X, threads=threads)
+        if like is not None:
+            return replace(like, design=design if like.places is None else design.take(like.places))
         offset = optional_rows(self.offset, len(design), "offset")
-        return TrainingRows(design, check_per_row(self.y, len(design), "y"), self.weight, offset).counted()
+        return TrainingRows(design, _checked_targets(self.y, len(design), "y"), self.weight, offset).counted()
 
     def encoded_validation(self, encoder: TableEncoder, threads: int = 0) -> TrainingRows | None:
         """The validation rows, if some were given."""
@@ -64,7 +69,7 @@ class GivenRows(Rows):
             one, other = ("offset", "offset_val") if unseen.offset is None else ("offset_val", "offset")
             raise ValueError(f"{one} must be given with {other}, or both as exposure; got {one} alone")
         design = encoder.transform(unseen.X, threads=threads)
-        target = check_per_row(unseen.y, len(design), "y_val", "_val")
+        target = _checked_targets(unseen.y, len(design), "y_val", "_val")
         return TrainingRows(design, target, unseen.weight, optional_rows(unseen.offset, len(design), "offset_val"))
 
     def fitted(self, template: TableEncoder) -> TableEncoder:
@@ -82,6 +87,12 @@ class GivenRows(Rows):
         return int(self.X.shape[0] if counts is None else counts.sum())
 
 
+def _checked_targets(y: NDArray[Any], rows: int, name: str, suffix: str = "") -> NDArray[Any]:
+    """Return targets, each a number or (of times) several, if there is one for each row."""
+    check_per_row(y if y.ndim == 1 else y[:, 0], rows, name, suffix)
+    return y
+
+
 @dataclass(frozen=True)
 class TrainingRows:
     """Design rows with their targets, weights and offsets."""
@@ -90,6 +101,7 @@ class TrainingRows:
     y: NDArray[Any]
     weight: Float64Array | None
     offset: Float64Array | None
+    places: NDArray[np.intp] | None = None  # among the rows that were given, if these are others than all in order
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingRows]) -> TrainingRows:
@@ -133,7 +145,8 @@ class TrainingRows:
 
     def _take(self, rows: NDArray[np.intp], weight: Float64Array | None) -> TrainingRows:
         offset = None if self.offset is None else self.offset[rows]
-        return TrainingRows(self.design.take(rows), self.y[rows], weight, offset)
+        places = rows if self.places is None else self.places[rows]
+        return TrainingRows(self.design.take(rows), self.y[rows], weight, offset, places)
 
 
 def row_counts(weight: Float64Array | None) -> Float64Array | None:

@@ -91,16 +91,18 @@ class Session:
     def plan(self) -> Plan:
         """What is requested of the columns, the levels of outputs in order among them."""
         n_design = self.draft.trained.n_design + len(self.draft.outputs.levels)
-        return planned(self.draft, design_moments(self.problem.design, n_design, self.problem.weight))
+        problem = self.problem
+        weight = None if problem.weight is None else np.repeat(problem.weight, problem.copies)
+        return planned(self.draft, design_moments(problem.design, n_design, weight))
 
     @property
     def copies(self) -> int:
-        """How many rows of the problem a row of the table is: one for each level of its outputs."""
-        return max(len(self.draft.outputs.levels), 1)
+        """Rows of the problem for each row of the table: one per level, unless the loss takes all levels together."""
+        return 1 if self.problem.copies > 1 else max(len(self.draft.outputs.levels), 1)
 
     def sampled(self, most: int) -> Session:
         """Session of a fit with rows evenly spread over all, if there are more than ``most``."""
-        rows = len(self.problem.design) // self.copies
+        rows = self.problem.n_rows // self.copies
         if rows <= most:
             return self
         chosen = np.linspace(0, rows, most, endpoint=False).astype(np.int32)
@@ -109,7 +111,7 @@ class Session:
 
     def folds(self, members: int, larger: float = 1) -> Folds | None:
         """Every member is validated on another fold, so that each is measured on unseen rows and all rows count."""
-        rows, fraction = len(self.problem.design) // self.copies, self.settings.validation_fraction
+        rows, fraction = self.problem.n_rows // self.copies, self.settings.validation_fraction
         if self.validation is not None or rows < _FEW_ROWS or not fraction:
             return None
         share = max(larger * fraction, 1 / rows)  # at least one row

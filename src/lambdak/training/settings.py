@@ -7,7 +7,7 @@ from typing import Any
 
 from lambdak.losses import Arrangement, Loss
 from lambdak.shapes.requested import needs_end
-from lambdak.training.effort import Recipe, Schedule
+from lambdak.training.effort import MANY_CLASSES, Recipe, Schedule
 
 # Times the usual rate, when the training of a fitted model continues: it must not leave what was learned; no study of
 # its own.
@@ -18,8 +18,6 @@ _LEVEL_STEPS = 3
 # Rows of the matrices more, where one eigenvalue is read at several levels (benchmarks/quantiles.py,
 # benchmarks/classes.py).
 _LEVEL_DIM = 6
-# Pencils of a member whose capacity is chosen: more of them would take too long (benchmarks/fit_time.py).
-_MOST_ENLARGED = 3
 # Rows for each column: with fewer, larger capacity was never better on the tables of benchmarks/ranks.py
 # (docs/decisions.md).
 _FEWEST_ENLARGED = 100
@@ -62,6 +60,8 @@ class FitSettings:
 
     def fitted_to(self, loss: Loss) -> FitSettings:
         """Settings for a loss: more of all where one eigenvalue is read at several levels, but no size that is set."""
+        if loss.arrangement is Arrangement.PER_CLASS and loss.n_outputs >= MANY_CLASSES:
+            return replace(self, recipe=self.recipe.of_many_classes())
         if loss.arrangement not in (Arrangement.ORDERED, Arrangement.QUANTILES):
             return self
         # Every level has its own function of the row, and a step on one level's copy of a row says little of others.
@@ -97,10 +97,13 @@ class FitSettings:
 
     def enlarged(self, pencils: int, rows_per_column: float) -> FitSettings | None:
         """Settings with more capacity; None if the size is set, there is no choice, or rows or time are too few."""
-        if self._size_is_set or pencils > _MOST_ENLARGED or rows_per_column < _FEWEST_ENLARGED:
-            return None
         recipe = self.recipe.enlarged()
-        return None if recipe is None else replace(self, recipe=recipe)
+        if recipe is None:
+            return None
+        if recipe.dim == self.recipe.dim and self.n_knots != "auto":
+            return None
+        few = self._size_is_set or pencils >= MANY_CLASSES or rows_per_column < _FEWEST_ENLARGED
+        return None if few and recipe.dim > self.recipe.dim else replace(self, recipe=recipe)
 
     def schedule(self, rows: int) -> Schedule:
         """Schedule of the members of a new model on this many rows."""

@@ -7,7 +7,7 @@ states is kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -72,7 +72,7 @@ class Trainer:
     ) -> None:
         self.problem, self.parameters, self.validation, self._rng = problem, parameters, validation, rng
         self.members = len(parameters.coef) // problem.pencils
-        self._folds = folds or no_folds(len(problem.design), self.members)
+        self._folds = folds or no_folds(problem.n_rows, self.members)
         self._validation_rows = None if folds is None or validation is not None else folds.within()
         self._importance = None if problem.weight is None else problem.weight / problem.weight.mean()
         self._grad = np.zeros_like(parameters.coef)
@@ -106,7 +106,7 @@ class Trainer:
         if not done:
             self.parameters.continue_(self.theta)
         for epoch in range(done, schedule.epochs):
-            self._pass(schedule, epoch, no_folds(len(self.problem.design), self.members))
+            self._pass(schedule, epoch, no_folds(self.problem.n_rows, self.members))
             self.parameters.shrink_()
             yield epoch + 1
         self.keep_(np.ones(self.members, bool), self.best)
@@ -131,7 +131,7 @@ class Trainer:
 
         Returns the mean loss of each member.
         """
-        shuffled = self._rng.permutation(np.arange(len(self.problem.design), dtype=np.int32))
+        shuffled = self._rng.permutation(np.arange(self.problem.n_rows, dtype=np.int32))
         order = folds.without(shuffled)
         count = max(order.shape[1] // schedule.batch, 1)
         steps = range(1 + epoch * count, 1 + (epoch + 1) * count)
@@ -146,7 +146,7 @@ class Trainer:
 
     def training_rows(self) -> RowIds:
         """(members, n): the rows that each member trains on, cut to the same number."""
-        return self._folds.without(np.arange(len(self.problem.design), dtype=np.int32))
+        return self._folds.without(np.arange(self.problem.n_rows, dtype=np.int32))
 
     def _compiled(self) -> tuple[LossHead | None, RowTargets | None]:
         """What the kernel needs to take the steps of an epoch by itself, where it can."""
@@ -179,7 +179,7 @@ class Trainer:
         """
         engine, dim = step_engine(), self.parameters.dim
         width, m = packed_size(dim), len(problem.outputs.indices)
-        rows = np.ascontiguousarray(np.repeat(chosen, problem.pencils, axis=0))
+        rows = np.ascontiguousarray(problem.design_rows(np.repeat(chosen, problem.pencils, axis=0)))
         models, batch = rows.shape
         value = np.empty((models * batch, m), np.float32)
         vector = np.empty((models * batch, m, dim), np.float32)
@@ -199,23 +199,26 @@ class Trainer:
         """Whether each model is measured on training rows that it has not seen."""
         return self._validation_rows is not None
 
-    def unseen(self) -> tuple[FloatArray, RowIds | slice, Problem]:
+    def unseen(self, factor: float = 1.0) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Raw scores of the kept models on rows they have not trained on, the indices of these rows, and their problem.
 
-        Without validation rows and folds these are the training rows.
+        Without validation rows and folds these are the training rows. Eigenvalues are multiplied by the ``factor``.
         """
         values, rows, problem = self._measure(self.coef)
-        return problem.raw(values, rows), rows, problem
+        return problem.raw(values * values.dtype.type(factor), rows), rows, problem
 
-    def unseen_losses(self, factors: FloatArray, target: float | None = None) -> FloatArray:
-        """Losses (factors, members) of the kept models on rows unseen by them, their eigenvalues times each factor.
+    def unseen_losses(self) -> Callable[..., FloatArray]:
+        """Return the losses (members,) of the kept models on rows unseen by them, as a function of a factor.
 
-        With a ``target`` they are those if it were that of all rows.
+        The eigenvalues are multiplied by it. With a ``target`` they are those if it were that of all rows.
         """
         values, rows, problem = self._measure(self.coef)
-        if target is not None:
-            problem = replace(problem, y=np.full_like(problem.y, target))
-        return np.stack([problem.losses(values * values.dtype.type(factor), rows) for factor in factors])
+
+        def losses(factor: float, target: float | None = None) -> FloatArray:
+            targets = problem.y if target is None else np.full_like(problem.y, target)
+            return replace(problem, y=targets).losses(values * values.dtype.type(factor), rows)
+
+        return losses
 
     def teams(self) -> RowIds:
         """(teams, n): members that have not trained on the same rows, in teams of the same size."""
@@ -229,7 +232,7 @@ class Trainer:
     def _measure(self, coef: FloatArray) -> tuple[FloatArray, RowIds | slice, Problem]:
         """Eigenvalues on the rows that models are measured on, the indices of these rows, and their problem."""
         problem, rows = self.validation or self.problem, self._validation_rows
-        of_pencils = None if rows is None else np.repeat(rows, problem.pencils, axis=0)
+        of_pencils = None if rows is None else problem.design_rows(np.repeat(rows, problem.pencils, axis=0))
         parameters = self.parameters
         values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, of_pencils, parameters.threads)
         return values, slice(None) if rows is None else rows, problem
@@ -238,7 +241,7 @@ class Trainer:
         """Raw scores of the models as they are, on up to ``most`` training rows and on those they are measured on."""
         coef, problem = self.parameters.coef, self.problem
         rows = self.training_rows()[:, :most]
-        of_pencils = np.repeat(rows, problem.pencils, axis=0)
+        of_pencils = problem.design_rows(np.repeat(rows, problem.pencils, axis=0))
         parameters = self.parameters
         values = evaluate(coef, parameters.dim, problem.outputs.indices, problem.design, of_pencils, parameters.threads)
         unseen, unseen_rows, measured = self._measure(coef)
@@ -254,7 +257,7 @@ class Trainer:
     def n_unseen(self) -> int:
         """Number of rows that models are measured on and at least one of them has not trained on."""
         if self.validation is not None:
-            return len(self.validation.design)
+            return self.validation.n_rows
         return 0 if self._validation_rows is None else self._validation_rows.size
 
     def validation_losses(self) -> FloatArray:

@@ -15,7 +15,7 @@ from lambdak.export.c.names import RowStructure, check_levels, comment, identifi
 from lambdak.export.c.tables import MatrixLanes, tables
 from lambdak.export.formula import Formula
 from lambdak.losses import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, LOG
 from lambdak.pencil import REPEATED_TOL
 from lambdak.table.rows import LARGEST_NUMBER
 
@@ -83,7 +83,7 @@ class _File:
         }
 
     def header(self) -> str:
-        """The header."""
+        """Text of the header, ``model.h``."""
         formula = self.formula
         fields = "\n".join(self.row.fields())
         return self._filled(
@@ -144,7 +144,7 @@ class _File:
         }
         link = model.loss.output_link
         numbers |= {} if self.ordered or link.joint else {"LOWEST": _number(link.low), "HIGHEST": _number(link.high)}
-        if model.loss.link.name == "log":
+        if model.loss.link in (LOG, CLOGLOG):
             numbers["EXPONENT_LIMIT"] = repr(EXPONENT_LIMIT)
         if self.explain:
             numbers |= {"REPEATED": repr(REPEATED_TOL), "JOINT": int(model.loss.link.joint)}
@@ -170,6 +170,8 @@ class _File:
         if loss.predicts is not Predicts.CLASSES:
             return ["links/limited.c", f"links/{loss.link.name}.c"]
         two = ["links/limited.c", "links/logistic.c", "links/two_classes.c"]
+        if loss.link is CLOGLOG:
+            two = ["links/limited.c", "links/event.c"]
         inverse = ["links/softmax.c"] if loss.link.joint else two
         return [*inverse, "links/most_probable.c"]
 

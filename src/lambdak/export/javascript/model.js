@@ -151,7 +151,7 @@ class Model {
   // Probabilities of the classes: several, two, or several in order, whose neighbours may cross by rounding.
   chances(scores) {
     if (this.link === "softmax") return this.predictions(scores);
-    if (!this.ordered) return [this.limited(this.free(-scores[0]), 1 - this.high, 1 - this.low), this.single(scores[0])];
+    if (!this.ordered) return [this.limited(this.other(scores[0]), 1 - this.high, 1 - this.low), this.single(scores[0])];
     let below = -Infinity;
     return [...scores, Infinity].map((score) => {
       const from = below;
@@ -177,7 +177,18 @@ class Model {
   }
 
   free(score) {
-    if (this.link === "log") return Math.exp(Math.min(score, CONSTANTS.exponent_limit));
+    if (this.link === "log") return this.hazard(score);
+    if (this.link === "cloglog") return -Math.expm1(-this.hazard(score));
     return this.link === "logit" ? 1 / (1 + Math.exp(-score)) : score;
+  }
+
+  // The probability of the first of two classes.
+  other(score) {
+    return this.link === "cloglog" ? Math.exp(-this.hazard(score)) : this.free(-score);
+  }
+
+  // The cumulative hazard whose logarithm is the score.
+  hazard(score) {
+    return Math.exp(Math.min(score, CONSTANTS.exponent_limit));
   }
 }

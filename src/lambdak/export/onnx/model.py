@@ -27,7 +27,7 @@ from lambdak.export.onnx.graph import Graph, Value, onnx_library
 from lambdak.export.onnx.inputs import MATRIX, ML_DOMAIN, ROWS, free_name, input_names, is_unicode, read_inputs
 from lambdak.export.onnx.rows import RowScores
 from lambdak.losses import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT, LOG
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, LOG
 from lambdak.model.rows import check_offset
 from lambdak.table.cell_rules import NumberRule
 from lambdak.table.column_contract import Column
@@ -110,13 +110,18 @@ def _classes(graph: Graph, formula: Formula, raw: Value) -> list[Result]:
     if formula.model.loss.predicts is Predicts.ORDERED_CLASSES:
         shares, code = _ordered(graph, raw, classes)
     else:
-        shares = _limited(graph, formula, _binary(graph, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
+        shares = (
+            _limited(graph, formula, _binary(graph, formula, raw)) if classes == 2 else graph("Softmax", raw, axis=1)
+        )
         code = graph("ArgMax", shares, axis=1, keepdims=0)
     labels, kind = _labels(graph, formula)
     return [("label", labels.take(code), kind, []), ("probabilities", shares, graph.dtype, [classes])]
 
 
-def _binary(graph: Graph, raw: Value) -> Value:
+def _binary(graph: Graph, formula: Formula, raw: Value) -> Value:
+    if formula.model.loss.link is CLOGLOG:
+        hazard = graph("Exp", graph("Min", raw, EXPONENT_LIMIT))
+        return graph.join([graph("Exp", -hazard), _one_minus_exp(graph, hazard)], axis=1)
     return logistic(graph, graph.join([-raw, raw], axis=1))
 
 

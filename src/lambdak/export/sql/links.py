@@ -10,10 +10,11 @@ from lambdak.export.formula import Formula
 from lambdak.export.sql.dialects import Dialect
 from lambdak.export.sql.script import Script, same, total
 from lambdak.losses import Predicts
-from lambdak.losses.links import EXPONENT_LIMIT, LOG, SOFTMAX, Link
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, LOG, SOFTMAX, Link
 
 _FARTHEST = 700.0  # exp of more, or of less than its negative, may leave the range of a double
 _VANISHES = -745.0  # exp of less is 0, at which PostgreSQL stops the query
+_MOST_LOG_HAZARD = 6.0  # e^{−403} is nothing beside 1, and a double
 _FARTHEST_CUT = 600.0  # the same of products of two
 
 
@@ -32,6 +33,9 @@ def add_predictions(script: Script, formula: Formula, carried: Sequence[str]) ->
         chances = _ordered(script, raw, carried)
     elif formula.model.loss.link is SOFTMAX:
         chances = _shares(script, raw, carried)
+    elif formula.model.loss.link is CLOGLOG:
+        pairs = zip((link.other, link), _of_hazard(dialect), strict=True)
+        chances = {f"p{i}": limited(dialect, own, chance) for i, (own, chance) in enumerate(pairs)}
     else:
         ends = ("-r0", link.other), ("r0", link)
         chances = {f"p{i}": limited(dialect, own, _logistic(dialect, x)) for i, (x, own) in enumerate(ends)}
@@ -84,6 +88,13 @@ def _logistic(dialect: Dialect, x: str, most: float = _FARTHEST) -> str:
     """1 / (1 + exp(−x))."""
     within = dialect.greatest([dialect.least([f"-({x})", dialect.number(most)]), _least(dialect, most)])
     return f"(1 / (1 + exp({within})))"
+
+
+def _of_hazard(dialect: Dialect) -> tuple[str, str]:
+    """e^{−h} and 1 − e^{−h} = 2 e^{−h/2} sinh(h/2) for the cumulative hazard h = exp(r0)."""
+    inside = dialect.greatest([dialect.least(["r0", dialect.number(_MOST_LOG_HAZARD)]), _least(dialect)])
+    half = f"(exp({inside}) / 2)"
+    return f"exp(-2 * {half})", f"(2 * exp(-{half}) * sinh({half}))"
 
 
 def _shares(script: Script, raw: Sequence[str], carried: Sequence[str]) -> dict[str, str]:

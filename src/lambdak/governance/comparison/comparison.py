@@ -32,6 +32,7 @@ from lambdak.model import Model
 from lambdak.model.metrics import Metric
 from lambdak.table.frames import make_frame
 from lambdak.table.rows import read_rows
+from lambdak.table.shown import Shown, fields_text, result_html
 from lambdak.table.visible import visible
 
 NAMES = ("model", "other")
@@ -50,10 +51,16 @@ class Difference(NamedTuple):
     better: str  # which side is, where the interval leaves no doubt
     meaning: str
 
+    def __str__(self) -> str:
+        return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
 
 @final
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """A model and what it is compared with, on the same rows.
 
     Attributes

@@ -15,6 +15,7 @@ from lambdak.governance.performance.bands import Codes, Kind
 from lambdak.governance.performance.columns import Split
 from lambdak.governance.performance.segments import order_of, per_unit, sums
 from lambdak.table.frames import headed, make_frame, number, percent
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 LIMITS = (0.05, 0.1, 0.2, 0.3)
@@ -44,8 +45,8 @@ class Changes:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class RateChange:
+@dataclass(frozen=True, eq=False, repr=False)
+class RateChange(Shown):
     """The distribution of changes: who gains, who loses, and how much.
 
     Attributes
@@ -117,8 +118,8 @@ class RateChange:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SegmentChange:
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentChange(Shown):
     """How prices change from one side to the other, by the levels or bands of a column.
 
     Attributes

@@ -34,6 +34,7 @@ from lambdak.table.matching import Reader, column_reader
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.plain import not_plain
 from lambdak.table.read import read_table
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 PREDICTION = "prediction"
@@ -42,8 +43,8 @@ _FIELDS = ("column", "psi", "reading", "chance", "mean_shift", "missing_old", "m
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ColumnDrift:
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnDrift(Shown):
     """One column, or the prediction, in two samples.
 
     Attributes
@@ -107,8 +108,8 @@ class ColumnDrift:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Drift:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drift(Shown):
     """How far new rows are from old ones.
 
     Attributes
@@ -252,7 +253,7 @@ class _Sample:
 
 
 def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table, read as such."""
+    """Read a table, and keep only the given rows of it."""
     table = read_table(X, keep=False)
     shape = (len(rows), table.shape[1])
     return replace(table, shape=shape, read=lambda i, _: table.cells(i, rows), by_cell=not_plain)
@@ -274,7 +275,7 @@ def _groups(
         return banding(before, column, weights[0])
     if not isinstance(bands, str):
         return shared_bands(before.numbers(), after.numbers(), weights, bands)
-    return NumberBands(column.corners(), False)
+    return NumberBands(column.corners(), column.whole)
 
 
 def _unseen(column: Column, cells: Cells) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from lambdak.governance.fairness.groups import GroupMetrics, Proxy, group_metric
 from lambdak.model.outward import upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _SHOWN = 5  # proxies that are named in words
@@ -30,8 +31,8 @@ class JointBound:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Fairness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fairness(Shown):
     """What flipping a protected column does, measured and proven, and what its proxies tell of it.
 
     Attributes

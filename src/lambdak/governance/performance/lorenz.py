@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 
 _MOST_POINTS = 2_001  # of a curve that is drawn or written
 _ROUNDING = 1e-12  # a smaller Gini of a perfect order is none: all rows are alike
@@ -34,7 +35,7 @@ class Ranking:
 
     @classmethod
     def of(cls, score: Float64Array, exposure: Float64Array, actual: Float64Array) -> Ranking:
-        """Rank rows."""
+        """Rank rows by their score; rows of equal score end together."""
         order = np.argsort(score, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
         return cls(order, ends, exposure[order], actual[order])
@@ -82,8 +83,8 @@ def perfect_ranking(exposure: Float64Array, actual: Float64Array) -> Ranking:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Lorenz:
+@dataclass(frozen=True, eq=False, repr=False)
+class Lorenz(Shown):
     """How unevenly what was observed is spread over the exposure, from the lowest prediction to the highest.
 
     Attributes
@@ -151,8 +152,8 @@ def refuse_lorenz(actual: Float64Array, words: str) -> None:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Roc:
+@dataclass(frozen=True, eq=False, repr=False)
+class Roc(Shown):
     """How well a probability tells a class from the others.
 
     Attributes

@@ -20,13 +20,14 @@ from lambdak.governance.performance.segments import Segments, segments
 from lambdak.model import Model
 from lambdak.model.metrics import Estimate
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 
 PLOTS = ("lift", "calibration", "lorenz", "roc")
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Performance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Performance(Shown):
     """How a model does on given rows; what is needed is computed when it is asked for, and nothing changes.
 
     Attributes
@@ -153,8 +154,8 @@ class Performance:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Shown):
     """Predicted against observed in bands of predictions.
 
     Attributes

@@ -13,12 +13,13 @@ from lambdak._types import Float64Array
 from lambdak.governance.performance.bands import MISSING, Codes, Kind
 from lambdak.governance.performance.scored import ScoredRows, Words
 from lambdak.table.frames import headed, make_frame, number
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Segments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Segments(Shown):
     """Segments of a table, with what was observed and what was expected of each.
 
     Attributes

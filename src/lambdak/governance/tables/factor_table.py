@@ -12,13 +12,14 @@ from lambdak._types import Float64Array
 from lambdak.governance.tables.factors import Positions, Row
 from lambdak.governance.tables.layout import Coded, Layout
 from lambdak.governance.tables.subject import Subject
+from lambdak.table.shown import Shown
 
 SEEN = ("exposure", "observed", "expected", "model")
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class FactorTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class FactorTable(Shown):
     """The table of one column, or of two together.
 
     Attributes
@@ -58,6 +59,11 @@ class FactorTable:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def __str__(self) -> str:
+        from lambdak.governance.tables.table_set import shown_table
+
+        return shown_table(self, "value", {name: name for name in SEEN})
 
     @property
     def name(self) -> str:

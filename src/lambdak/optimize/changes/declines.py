@@ -15,6 +15,7 @@ from lambdak.model import Model
 from lambdak.model.outward import downwards, upwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
 _SHORT = 10  # letters of a number of a row that is shown with all its digits
@@ -32,7 +33,7 @@ class ReasonTexts:
 
     @classmethod
     def read(cls, model: Model, texts: Any) -> ReasonTexts:
-        """As a user gives them: column → text, or (code, text)."""
+        """Read texts of reasons as a user gives them: column → text, or (code, text)."""
         return cls(column_texts(model.encoder.feature_names, texts))
 
     def of(self, column: str, value: Any, low: float, high: float) -> tuple[str, str]:
@@ -49,8 +50,8 @@ def _default(column: str, value: Any, low: float, high: float) -> str:
 
 
 @final
-@dataclass(frozen=True)
-class Reason:
+@dataclass(frozen=True, repr=False)
+class Reason(Shown):
     """One reason why one row was declined.
 
     Attributes
@@ -112,8 +113,8 @@ class Reason:
 
 
 @final
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Shown):
     """What was decided about one row, and why.
 
     Attributes
@@ -144,8 +145,8 @@ class Decision:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Reasons:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Shown):
     """Decisions about rows, and the reasons of those that were declined.
 
     Attributes

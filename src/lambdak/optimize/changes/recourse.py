@@ -11,13 +11,14 @@ import numpy as np
 from lambdak.model.outward import downwards
 from lambdak.table.category_levels import shown
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 
 _SAME = 1e-9  # a gap that is no difference
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Change:
+@dataclass(frozen=True, eq=False, repr=False)
+class Change(Shown):
     """The cheapest change of one row that was found.
 
     Attributes
@@ -104,8 +105,8 @@ def _prediction(value: Any) -> str:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Recourse:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recourse(Shown):
     """Changes of rows, the cheapest of each row first."""
 
     changes: tuple[Change, ...]

@@ -19,8 +19,8 @@ from scipy.special import expit, logsumexp
 
 from lambdak._types import Float64Array
 from lambdak.losses import Link
-from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT
-from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, LOGLOG
+from lambdak.optimize.relaxation import STEPS, Boxes, Separable, linear, relax
 from lambdak.optimize.scores import Score
 
 _LINE_ROUNDING = 1e-13  # of a line and of a link, relative to what they are computed from
@@ -44,6 +44,8 @@ def below(link: Link, low: Float64Array, high: Float64Array) -> Line:
         line = _exp_below(low, high)
     elif link is LOGIT:
         line = _logistic_below(low, high)
+    elif link in (CLOGLOG, LOGLOG):  # what rises is nowhere below what it is at the low end
+        line = Line(link.outwards(*2 * (link.predictions(low),))[0], np.zeros(len(low)))
     else:
         raise ValueError(f"no line is known for the link {link.name!r}")
     return Line(line.a - _line_slack(line, low, high), line.b)
@@ -56,6 +58,8 @@ def above(link: Link, low: Float64Array, high: Float64Array) -> Line:
     if link is LOGIT:  # the logistic function is symmetric about (0, 1/2)
         a, b = below(LOGIT, -high, -low)
         return Line(1.0 - a, b)
+    if link in (CLOGLOG, LOGLOG):
+        return Line(link.outwards(*2 * (link.predictions(high),))[1], np.zeros(len(high)))
     if link is LOG:
         line = _exp_above(low, high)
         return Line(line.a + _line_slack(line, low, high), line.b)
@@ -109,15 +113,16 @@ def _logistic_below(low: Float64Array, high: Float64Array) -> Line:
 @final
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """Boxes, and the relaxations of raw scores on them, each computed once."""
+    """Boxes, and the relaxations of raw scores on them after some steps of ascent, each computed once."""
 
     boxes: Boxes
+    steps: int = STEPS
     known: dict[int, Separable] = field(default_factory=dict)
 
     def of(self, score: Score) -> Separable:
         """The lower bound of a raw score."""
         if id(score) not in self.known:
-            self.known[id(score)] = relax(score, self.boxes)
+            self.known[id(score)] = relax(score, self.boxes, self.steps)
         return self.known[id(score)]
 
 

@@ -15,7 +15,7 @@ from scipy.special import logit
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.losses.links import EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, Link
+from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, LOGLOG, Link
 from lambdak.optimize.axes import Axis, cells_of
 from lambdak.optimize.convex.solver import is_convex
 from lambdak.optimize.linear import LinearRows, lowest_point
@@ -232,4 +232,9 @@ def raw_threshold(link: Link, threshold: float, direction: float) -> float:
         if not 0.0 <= outwards < 1.0:
             return float(np.copysign(_FAR, outwards))
         return float(max(logit(outwards), _UNDERFLOW))
+    if link in (CLOGLOG, LOGLOG):
+        if not 0.0 < outwards < 1.0:
+            return float(np.copysign(_FAR, outwards - 0.5))
+        hazard = np.log(-np.log1p(-outwards)) if link is CLOGLOG else -np.log(-np.log(outwards))
+        return float(max(hazard, _UNDERFLOW))
     return threshold

@@ -10,6 +10,7 @@ import numpy as np
 
 from lambdak.optimize.frontier import Moment, Status
 from lambdak.table.frames import make_frame
+from lambdak.table.shown import Shown
 
 _WHY = {
     Status.OPTIMAL: "within the gap that was asked for",
@@ -21,8 +22,8 @@ _WHY = {
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Optimum:
+@dataclass(frozen=True, eq=False, repr=False)
+class Optimum(Shown):
     """The best row found, and a proven bound on the best one.
 
     Attributes

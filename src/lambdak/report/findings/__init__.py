@@ -29,7 +29,8 @@ from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.governance.performance.scored import name_of
 from lambdak.losses import Predicts
 from lambdak.model import Model
-from lambdak.model.influence import mean_effects, strengths
+from lambdak.model.influence import strengths
+from lambdak.model.mean_effects import mean_effects
 from lambdak.report.findings.assessment import Assessment, WeakSegment, assess, weak_segments
 from lambdak.report.findings.behaviour import Behaviour, behaviour
 from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability

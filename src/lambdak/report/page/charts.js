@@ -4,12 +4,16 @@ const Charts = (() => {
   const BAR = 24; // pixels of a line
   const { make, text } = Svg;
 
-  const room = (width, names) => Math.min(Math.max(50, 10 + Math.max(...names.map((name) => Svg.long(Dom.short(name, 30))))), 0.42 * width);
+  const room = (width, names) => Math.min(Math.max(50, 12 + Math.max(...names.map((name) => Svg.measured(Dom.short(name, 30))))), 0.42 * width);
+
+  // A name and the cell that it may end with, of which the name is shortened first.
+  function shortened(name, most) {
+    const [head, ...rest] = name.split(" = "), cell = rest.length ? ` = ${rest.join(" = ")}` : "";
+    return Dom.short(Dom.short(head, Math.max(most - cell.length, 4)) + cell, most);
+  }
 
   function label(svg, name, left, y) {
-    const most = Math.max(4, Math.floor((left - 8) / Svg.long("m"))), [head, ...rest] = name.split(" = ");
-    const cell = rest.length ? ` = ${rest.join(" = ")}` : "", short = Dom.short(Dom.short(head, Math.max(most - cell.length, 4)) + cell, most);
-    svg.append(text(short, left - 6, y + 4, { class: "name-text", "text-anchor": "end", "data-tip": name }));
+    svg.append(text(Svg.fitting(name, left - 8, shortened), left - 6, y + 4, { class: "name-text", "text-anchor": "end", "data-tip": name }));
   }
 
   // Horizontal bars from the first name at the top to the last, with a text for each.

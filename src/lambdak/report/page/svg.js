@@ -53,6 +53,21 @@ const Svg = (() => {
 
   const long = (words) => LETTER * Array.from(words).length;
 
+  // The width of words as they are drawn, and as many of them as fit into a width: capitals are wider than usual letters.
+  const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'; // that of the style sheet
+  const ruler = document.createElement("canvas").getContext("2d");
+
+  function measured(words) {
+    ruler.font = FONT;
+    return ruler.measureText(words).width;
+  }
+
+  function fitting(words, width, shorten = Dom.short) {
+    let most = Array.from(words).length;
+    while (most > 4 && measured(shorten(words, most)) > width) most--;
+    return shorten(words, most);
+  }
+
   // What is pointed at says what it is.
   function listen() {
     const tip = Dom.make("div", { id: "tip", hidden: true, "aria-hidden": "true" });
@@ -67,5 +82,5 @@ const Svg = (() => {
     }, { passive: true });
   }
 
-  return { make, text, scale, ticks, span, picture, long, listen };
+  return { make, text, scale, ticks, span, picture, long, measured, fitting, listen };
 })();

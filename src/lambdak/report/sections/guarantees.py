@@ -36,7 +36,7 @@ _MEANING = (
 )
 _SEARCH = "print(model.verify(X, n=10_000))"
 _MOST_EXPONENT = 700.0  # exp of more is no float
-_FACTORS = {"log": "prediction", "logit": "odds"}
+_FACTORS = {"log": "prediction", "logit": "odds", "cloglog": "cumulative hazard"}
 _PAGE_MEANING = "A proof holds for every possible row, not only for the rows of a data set; rounding is allowed for."
 _OPEN = (
     "It was requested, but the numbers of the model do not prove it. That does not mean that some row contradicts it: "
@@ -45,6 +45,7 @@ _OPEN = (
 _CHANGED = {
     "log": "the prediction changes",
     "logit": "the odds change",
+    "cloglog": "the cumulative hazard changes",
     "softmax": "the odds between two classes change",
 }
 _MOST_FACTOR = 300  # exp of more is no factor that a reader takes in

@@ -27,6 +27,7 @@ _LINKS = {
     "log": f"The raw score is the logarithm of the prediction, so that effects multiply; from {LOG.most:g} on the "
     "prediction stays as it is.",
     "logit": "The raw score is the log-odds of the prediction, so that effects multiply the odds.",
+    "cloglog": "The raw score is the logarithm of the cumulative hazard, so that effects multiply the hazard.",
     "softmax": "There is one raw score for each class; probabilities are their exponentials, divided by their sum.",
 }
 
@@ -141,6 +142,7 @@ _MEANINGS = {
     "max_influence": "cap on what a column can do to a raw score",
     "interaction_cst": "which columns may interact",
     "constraints": "what else is known of columns, as shapes",
+    "protected_features": "what letters to customers must not name",
     "categorical_features": "which columns are categories",
     "max_categories": "most levels of a category",
     "n_knots": "knots of a column of numbers",

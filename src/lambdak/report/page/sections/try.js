@@ -16,6 +16,7 @@ class TrySection extends Section {
         <p class="note" id="rows-found" role="status"></p>
         <p class="note" id="shown" role="status"></p>
         <div class="controls" id="controls" role="group" aria-label="Columns of the row" tabindex="0"></div>
+        <p class="note" id="more"></p>
       </div>
       <div class="results">
         <div class="card prediction">
