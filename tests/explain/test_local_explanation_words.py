@@ -61,7 +61,7 @@ def test_numbers_are_written_as_the_target_is():
     assert re.search(r"is \d,\d{3}\.\d{2}; that", cents.explain_local(table[:1]).why())
     counts = SpectralRegressor("poisson", effort="fast", max_iter=3, random_state=0).fit(table, rng.poisson(0.2, 240))
     text = counts.explain_local(table[:1]).why()
-    assert re.search(r"The prediction is 0\.\d{4};", text)
+    assert re.search(r"The prediction is 0\.\d{3,4};", text)
     assert re.search(r"\n +×[\d.]+  ", text)
 
 

@@ -2,7 +2,8 @@
 
 Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given; ``fitted``
 what methods start from, ``reading``, ``governing`` and ``writing``, which are all ``methods``; ``views`` how a fitted
-one looks, or two of them; ``regressors``, ``quantile_regressor``, ``classifiers``; ``survival`` times to an event,
+one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any level, ``single_quantile``
+for tools that take a list of them, ``skpro`` for skpro, ``classifiers``; ``survival`` times to an event,
 ``competing_risks``, ``event_arguments`` as given, ``horizon_methods`` readers at one time; ``dates`` as a transformer;
 ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents`` what their
 steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
