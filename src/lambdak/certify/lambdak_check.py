@@ -301,7 +301,8 @@ class Model:
         several |= {"SoftmaxLog": wanted, "Ordinal": wanted - 1}
         self.outputs, self.pencils = several[self.loss], wanted if self.loss == "SoftmaxLog" else 1  # of each member
         fits = type(self.classes) is list and len(self.classes) == wanted
-        fits = fits and all(low < high for low, high in pairwise(self.classes))
+        worded = self.loss == "Ordinal" and fits and all(type(label) is str for label in self.classes)
+        fits = fits and all(low < high for low, high in pairwise(sorted(self.classes) if worded else self.classes))
         need(fits, "classes do not fit the loss, or are not in their order")
         fits = self.levels == sorted({*self.levels}) and self.outputs > 0
         need(fits and (self.loss != "Pinball" or 0 < self.levels[0] <= self.levels[-1] < 1), "levels must increase")
@@ -783,7 +784,9 @@ class Model:
             order = "proven" if self.indices == sorted({*self.indices}) else "refuted"
             verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
             words = "a higher quantile is never below a lower one" + ", at any level" * (self.loss == "Pinball")
-            words = "cut-points never cross" if self.classes else words
+            if self.classes:
+                named = ", in the order " + " < ".join(map(shown, self.classes))
+                words = "cut-points never cross" + named * (self.classes != sorted(self.classes))
             timed = ("survival", "survival never rises with time") if self.loss == "Survival" else None
             kind, words = timed or ("cut-points" if self.classes else "quantiles", words)
             yield kind, "all", words, verdict, True, how, None

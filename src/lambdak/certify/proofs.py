@@ -225,6 +225,9 @@ def _orders(model: Model, outputs: tuple[Readout, ...], allowance: Allowance) ->
     if len(outputs) == 1 or not model.outputs.in_order:
         return
     kind, words, _ = _IN_ORDER[model.loss.arrangement]
+    labels = [] if model.classes is None else model.classes.tolist()
+    if labels != sorted(labels):
+        words += f", in the order {' < '.join(labels)}"
     subject = f"{len(outputs)} knots of time" if kind == "survival" else f"{len(outputs)} {kind}"
     apart = np.diff([output.start for output in outputs])
     proven, value, how = _ordered(model, outputs, allowance)

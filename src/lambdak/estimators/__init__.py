@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
-from lambdak.estimators.competing_risks import SpectralCompetingRisks
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.survival import SpectralSurvival
 
 if TYPE_CHECKING:
+    from lambdak.estimators.competing_risks import SpectralCompetingRisks
     from lambdak.estimators.dates import DateExpander
     from lambdak.estimators.files import from_json, load, save
+    from lambdak.estimators.survival import SpectralSurvival
     from lambdak.estimators.views import compare_report
 
 __all__ = [
@@ -37,7 +37,10 @@ __all__ = [
     "save",
 ]
 
-_LATER = {"DateExpander": "dates", "compare_report": "views", "from_json": "files", "load": "files", "save": "files"}
+_LATER = {
+    "DateExpander": "dates", "SpectralCompetingRisks": "competing_risks", "SpectralSurvival": "survival",
+    "compare_report": "views", "from_json": "files", "load": "files", "save": "files",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ per unit of columns; ``rows`` as users give them, with offsets and exposures; ``
 the target; ``level_curve`` quantiles at any level, ``calibration`` of intervals, ``distribution`` of rows of a table;
 ``metrics``; ``predictor`` single rows, as services get them; ``outward`` numbers in print that stay true;
 ``event_curves`` over time, ``step_functions`` of single rows, ``incidence`` of competing causes, ``concordance``,
-``horizon`` a model of times at one time.
+``horizon`` a model of times at one time, ``horizon_status`` who had an event by then.
 """
 
 from lambdak.model.model import Model
