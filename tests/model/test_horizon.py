@@ -74,6 +74,12 @@ def test_without_a_horizon_readers_refuse():
         to_c(fitted_survival(), "model.c")
 
 
+def test_a_model_at_a_horizon_is_not_fitted_again():
+    model = fitted_survival().at(0.7)
+    with pytest.raises(ValueError, match="seeds must be 0 for a model of times at a horizon"):
+        model._refitted(1, None)
+
+
 @pytest.mark.parametrize("horizon", [0.0, -1.0, np.inf, [1.0, 2.0]])
 def test_a_horizon_is_one_positive_time(horizon):
     with pytest.raises(ValueError, match="horizon must be"):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from lambdak._checks import check_per_row, check_weight
 from lambdak._types import Float64Array, PathLike
 from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.classifiers import SpectralClassifier
 from lambdak.estimators.event_arguments import observed, without_columns
 from lambdak.estimators.fit_arguments import is_elsewhere, opened
 from lambdak.estimators.horizon_methods import HorizonMethods
@@ -25,8 +26,9 @@ from lambdak.table.rows import given_together, read_rows
 from lambdak.training.rows import GivenRows
 
 if TYPE_CHECKING:
-    from lambdak.estimators.classifiers import SpectralClassifier
+    from lambdak.model import Model
     from lambdak.model.event_curves import EventCurves
+    from lambdak.table.rows import Rows
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power", "scoring", "balance"))
@@ -168,13 +170,12 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         Its classes are False and True, and its probabilities those of :meth:`predict_survival_function`; what was
         requested of columns is proven of it, too. It cannot be trained further.
         """
-        from lambdak.estimators.classifiers import SpectralClassifier
         from lambdak.model.horizon import at_horizon
 
         model = at_horizon(self._fitted, horizon, SpectralClassifier.__name__)
         known = inspect.signature(SpectralClassifier).parameters
         shared = {name: value for name, value in deepcopy(self._parameters).items() if name in known}
-        classifier = SpectralClassifier(**shared | {"n_estimators": None})
+        classifier = _AtHorizon(**shared | {"n_estimators": None})
         classifier.model_, classifier.n_iter_, classifier._parameters = model, self.n_iter_, parameters_of(classifier)
         return classifier
 
@@ -265,6 +266,16 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         risk = self.predict(X)
         weight = None if sample_weight is None else check_weight(sample_weight, len(risk))
         return concordance(lines, risk, weight)
+
+
+class _AtHorizon(SpectralClassifier):
+    """A classifier that was not fitted to classes: a model of times at one horizon."""
+
+    def _refitted(self, seed: int, rows: Rows) -> Model:
+        raise ValueError(
+            "seeds must be 0 for a model of times at a horizon, which cannot be fitted again to what happened by then: "
+            "compare fits of SpectralSurvival with other values of random_state"
+        )
 
 
 def _rows(X: Any, y: Any, sample_weight: ArrayLike | None, named: dict[str, Any], suffix: str = "") -> GivenRows:
