@@ -51,11 +51,8 @@ def test_the_page_opens_with_what_is_predicted_how_well_and_what_is_guaranteed(w
     assert places == sorted(places)
     assert page.index("What is guaranteed") < page.index('id="try"') < page.index('id="certificate"')
     predicted = wide_model().predict(X[200:])
-    assert f"R² {r2_score(y[200:], predicted):.3g}" in text
-    assert (
-        f"off by {mean_absolute_error(y[200:], predicted):,.0f} EUR on average on 100 rows that the fit did not see"
-        in text
-    )
+    assert f"Measured on 100 rows that the fit did not see: R² {r2_score(y[200:], predicted):.3f}" in text
+    assert f"MAE {mean_absolute_error(y[200:], predicted):,.0f} EUR" in text
     assert "1 of 1 guarantee proven The prediction never falls as amount_0 rises." in re.sub(r"\s+", " ", text)
 
 

@@ -29,7 +29,7 @@ def as_polars():
 
 
 def as_polars_enum():
-    return as_polars().with_columns(pl.col("grade").cast(pl.Enum(["mid", "low", "high"])))
+    return as_polars().with_columns(pl.col("grade").cast(pl.Enum(["high", "low", "mid"])))
 
 
 def as_arrow():

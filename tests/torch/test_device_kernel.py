@@ -121,6 +121,14 @@ def test_results_do_not_depend_on_how_programs_share_the_matrices(monkeypatch):
     assert all(a.equal(b) for a, b in zip(found, wanted, strict=True))
 
 
+def test_negations_and_zeros_that_pytorch_left_undone_are_read_as_what_they_are():
+    rows = torch.randn(3, 3, generator=torch.Generator().manual_seed(0))
+    with interpreter():
+        value, vector = launch.solve(torch._neg_view(rows), 2, [1], False, True)
+        assert launch.outer(vector, torch._efficientzerotensor((3, 1)), 2, False).equal(torch.zeros(3, 3))
+    torch.testing.assert_close(value[:, 0], -eigenvalue(rows, 2, 0))
+
+
 # ---- who computes ------------------------------------------------------------------------------------------------
 
 

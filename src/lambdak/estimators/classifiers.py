@@ -117,7 +117,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         target = label_rows(rows.target)
         check_classification_targets(target)
         rows = self._weighted(rows, target)
-        continued = self.warm_start and hasattr(self, "model_")
+        continued = hasattr(self, "model_") and self.warm_start
         known = self._same_order(y) if continued else self._in_order(_classes(target, rows.weight), y)
         loss = self._class_loss(len(known))
         codes = _codes(known, target, "y", rows.weight)

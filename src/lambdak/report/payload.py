@@ -50,6 +50,7 @@ def payload(findings: Findings) -> dict[str, Any]:
         "order": list(what.order),
         "first": list(what.first),
         "mean_effects": None if what.mean is None else what.mean.tolist(),
+        "importance": _importance(findings),
         "pairs": _pairs(findings),
         "matrices": model.encoder.get_feature_names_out().tolist(),
         "model": engine_model(model),
@@ -62,6 +63,14 @@ def _choices(examples: dict[str, Any] | None, i: int) -> list[float] | None:
     """The two numbers of a column that has no others in the data."""
     summaries = [] if examples is None else examples["summary"]
     return summaries[i].get("values") if i < len(summaries) else None
+
+
+def _importance(findings: Findings) -> dict[str, Any]:
+    """What is written beside the bars of the first columns, and the unit that stands behind titles."""
+    what = findings.behaviour
+    mean = None if what.mean is None else [findings.size(float(what.mean[i])) for i in what.first]
+    proven = [findings.limit(float(what.proven[i])) for i in what.first]
+    return {"unit": findings.size_unit, "mean": mean, "proven": proven}
 
 
 def _pairs(findings: Findings) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 To add one, write a property of ``Findings``; a dossier computes those in ``_STEPS`` before it is written.
 
 - ``assessment``: how well the model does, on which rows, and in which segments it does worst.
+- ``headline``: the figures that people of a task read first, beside what is reached without a model.
 - ``behaviour``: what the columns do, as a page shows it.
 - ``table``: what the columns of a table hold, and which of its rows are typical.
 - ``fit``: the rows that the fit saw, the file that the model was saved to, and how much its seed matters.
@@ -23,6 +24,7 @@ from scipy.sparse import issparse
 from lambdak.certify import Certificate, Verification, certify, verify
 from lambdak.eigen.lazy import cached_property
 from lambdak.explain import GlobalExplanation, explain_global
+from lambdak.explain.wording import Amounts
 from lambdak.governance.drift import Drift, drift
 from lambdak.governance.performance import Coverage, coverage_of
 from lambdak.governance.performance.bootstrap import RESAMPLES
@@ -31,6 +33,7 @@ from lambdak.losses import Predicts
 from lambdak.model import Model
 from lambdak.model.influence import strengths
 from lambdak.model.mean_effects import mean_effects
+from lambdak.report.amounts import at_most, number
 from lambdak.report.findings.assessment import Assessment, WeakSegment, assess, weak_segments
 from lambdak.report.findings.behaviour import Behaviour, behaviour
 from lambdak.report.findings.fit import ModelFile, Progress, Stability, stability
@@ -150,6 +153,23 @@ class Findings:
         """What influences and bounds are in units of."""
         name = self.model.loss.link.name
         return f"prediction{f' (in{self.unit})' if self.unit else ''}" if name == "identity" else "raw score"
+
+    @property
+    def size_unit(self) -> str:
+        """The unit of how large effects are, as it stands behind a title; factors under a log link."""
+        link = self.model.loss.link
+        if link.name == "log":
+            return " (factor)"
+        unit = self.unit.strip()
+        return link.short or (f" ({unit})" if unit else "")
+
+    def size(self, value: float) -> str:
+        """How large an effect is: in units of the prediction or of log-odds, and as a factor under a log link."""
+        return Amounts("log", 0).size(value) if self.model.loss.link.name == "log" else number(value, 3)
+
+    def limit(self, value: float) -> str:
+        """A bound on how large an effect is, never less than it is, in the units of ``size``."""
+        return Amounts("log", 0).limit(value) if self.model.loss.link.name == "log" else at_most(value)
 
     # ---- rows -------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lambdak.explain import ColumnEffect
 from lambdak.model.outward import upwards
-from lambdak.report.amounts import at_most, cell, number, plural
+from lambdak.report.amounts import cell, number, plural
 from lambdak.report.document import (
     MOST_LINES,
     Block,
@@ -57,12 +57,13 @@ def dossier(findings: Findings) -> Section:
 
 
 def _intro(findings: Findings) -> str:
-    unit = findings.model.loss.link.units
+    link = findings.model.loss.link
+    unit = "factors of the prediction" if link.name == "log" else f"units of {link.units}"
     if findings.importance is None:
-        return f"No rows were given: columns are in the order of what they can do at most, in units of {unit}."
+        return f"No rows were given: columns are in the order of what they can do at most, in {unit}."
     return (
         "The mean effect of a column is the mean absolute change of the raw score when its cell is replaced by the "
-        f"baseline (the median, or the average level), over the rows of this document, in units of {unit}. The proven "
+        f"baseline (the median, or the average level), over the rows of this document, in {unit}. The proven "
         "bound is what it can do at most, to any row."
     )
 
@@ -73,11 +74,25 @@ def _importance(findings: Findings) -> Table:
     rows = []
     for place, i in enumerate(findings.by_strength, 1):
         effect = findings.explanation[names[i]]
-        mean = "not given" if size is None else number(float(size[i]))
+        mean = "not given" if size is None else findings.size(float(size[i]))
         part = f"{100 * float(size[i]) / total:.1f} %" if size is not None and total else "not given"
-        rows.append((str(place), names[i], mean, part, upwards(effect.proven), _direction(effect)))
-    labels = ("", "Column", "Mean effect", "Share of all", "Proven bound", "As the column rises, the raw score")
+        rows.append((str(place), names[i], mean, part, _bound(findings, effect), _direction(effect)))
+    unit = findings.size_unit
+    labels = (
+        "",
+        "Column",
+        f"Mean effect{unit}",
+        "Share of all",
+        f"Proven bound{unit}",
+        "As the column rises, the raw score",
+    )
     return Table("Importance of the columns", labels, tuple(rows), left=(1, 5))
+
+
+def _bound(findings: Findings, effect: ColumnEffect) -> str:
+    """Return what a column can do at most, as the certificate writes it; a factor under a log link."""
+    log = findings.model.loss.link.name == "log"
+    return findings.limit(effect.proven) if log else upwards(effect.proven)
 
 
 def _direction(effect: ColumnEffect) -> str:
@@ -150,17 +165,20 @@ def importance(findings: Findings) -> Section:
 
 def _units(findings: Findings) -> Paragraph:
     mean = "The mean effect is that of the column's own value instead of its baseline. "
-    return Paragraph(f"{'' if findings.behaviour.mean is None else mean}Numbers are in units of the {findings.score}.")
+    log = findings.model.loss.link.name == "log"
+    units = "Numbers are factors of the prediction." if log else f"Numbers are in units of the {findings.score}."
+    return Paragraph(f"{'' if findings.behaviour.mean is None else mean}{units}")
 
 
 def _sizes(findings: Findings, columns: Sequence[int], caption: str) -> Table:
     what, place = findings.behaviour, {i: n for n, i in enumerate(findings.behaviour.order, 1)}
     rows = [
-        (str(place[i]), findings.names[i], "" if what.mean is None else number(float(what.mean[i]), 3),
-         at_most(float(what.proven[i])))
+        (str(place[i]), findings.names[i], "" if what.mean is None else findings.size(float(what.mean[i])),
+         findings.limit(float(what.proven[i])))
         for i in columns
     ]  # fmt: skip
-    return Table(caption, ("Place", "Column", "Mean effect", "Proven at most"), rows, left=(1,))
+    unit = findings.size_unit
+    return Table(caption, ("Place", "Column", f"Mean effect{unit}", f"Proven at most{unit}"), rows, left=(1,))
 
 
 def effects(findings: Findings) -> Section:

@@ -8,7 +8,6 @@ from importlib.metadata import version
 
 import numpy as np
 
-from lambdak.governance.performance import Estimate
 from lambdak.losses import Predicts
 from lambdak.model.rows import model_target
 from lambdak.report.amounts import count, interval, number, plural, share
@@ -25,6 +24,7 @@ from lambdak.report.document import (
 )
 from lambdak.report.findings import Findings
 from lambdak.report.findings.fit import SEEN
+from lambdak.report.findings.headline import Figure, headline
 from lambdak.report.sections import guarantees, performance
 
 _MOST_CLASSES = 4  # that are named
@@ -34,7 +34,6 @@ TASKS = {
     Predicts.CLASSES: "classification",
     Predicts.ORDERED_CLASSES: "classification into ordered classes",
 }
-_HEADLINES = ("ROC AUC", "accuracy", "deviance explained", "normalised Gini", "R²", "mean pinball loss", "log loss")
 
 
 def dossier(findings: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
@@ -73,13 +72,14 @@ def _facts(findings: Findings) -> tuple[tuple[str, str], ...]:
 
 
 def _headline(findings: Findings) -> list[tuple[str, str]]:
-    metrics = {} if findings.assessment is None else {metric.name: metric for metric in findings.assessment.metrics}
-    chosen = [metrics[name] for name in _HEADLINES if name in metrics][:2]
-    return [(metric.name, _with_interval(metric)) for metric in chosen]
+    figures = () if findings.assessment is None else headline(findings.assessment)
+    return [(figure.metric.name, _with_interval(figure)) for figure in figures]
 
 
-def _with_interval(metric: Estimate) -> str:
-    return f"{number(metric.value)} (95 % interval {interval(metric.low, metric.high)})"
+def _with_interval(figure: Figure) -> str:
+    metric = figure.metric
+    beside = f", beside {number(figure.base)} of {figure.without}" if figure.without else ""
+    return f"{number(metric.value)} (95 % interval {interval(metric.low, metric.high)}){beside}"
 
 
 def _signatures(findings: Findings) -> Table:

@@ -23,10 +23,12 @@ from lambdak.report.document import (
     Scripted,
     Section,
     Table,
+    Tone,
 )
 from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import Assessment, Output
 from lambdak.report.findings.fit import SEEN
+from lambdak.report.findings.headline import Figure, class_shares, headline
 from lambdak.report.pictures import curve_png, drawn_png
 
 TITLE, PAGE_TITLE = "Performance", "How well it predicts"
@@ -141,14 +143,13 @@ def answer(findings: Findings) -> Answer:
     if measured is None:
         return Answer(PAGE_TITLE, "Not measured", [_NOTHING])
     big, words = _figure(findings, measured)
-    return Answer(PAGE_TITLE, big, [words, measured.caveat], "plain" if measured.source == "test" else "open")
+    wrong: Tone = "bad" if any(figure.no_better for figure in headline(measured)) else "plain"
+    return Answer(PAGE_TITLE, big, [words, measured.caveat], "open" if measured.source == "seen" else wrong)
 
 
 def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
     """Return the metric that people of the task look at first, in words, and a sentence about it with the figure."""
-    known = {metric.name: metric for metric in measured.metrics}
-    if findings.classes:
-        return _of_classes(known, measured.where, findings.classes)
+    known, figures = {metric.name: metric for metric in measured.metrics}, headline(measured)
     if "share between the outer quantiles" in known:
         levels, inside = findings.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
         words = f"of the targets lie between the {levels[0]:g} and {levels[-1]:g} quantile {measured.where}"
@@ -157,58 +158,45 @@ def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
         (level,) = findings.model.outputs.quantile_levels
         below = share(known[f"share up to the {level:g} quantile"].value)
         return f"{below} below", f"{below} of the targets are at most at the {level:g} quantile {measured.where}."
-    if findings.model.loss.link.name == "log":
-        return _of_rates(known, measured.where)
-    return _of_numbers(known, measured, findings.unit)
+    lines = [_beside(figure, findings.unit) for figure in figures]
+    sentence = " ".join([f"Measured {measured.where}:", *lines, *_more(findings, measured, known)])
+    if all(figure.no_better for figure in figures):
+        return _NO_BETTER, sentence
+    first = next((figure for figure in figures if not math.isnan(figure.metric.value)), figures[-1])
+    return f"{first.metric.name.removeprefix('ROC ')} {_three(first.metric.value)}", sentence
 
 
-def _of_classes(known: Mapping[str, Estimate], where: str, classes: list[str]) -> tuple[str, str]:
-    right, usual = known["accuracy"], known["share of the largest class"]
-    words = f"of the classes are right {where}{_ends(right, True)}; always naming the most frequent class"
-    pairs = ""
-    if "ROC AUC" in known:
-        area = known["ROC AUC"].value
-        pairs = f" Of two rows, one {classes[1]} and one {classes[0]}, it tells which is which in {share(area)} of the "
-        pairs += f"cases (ROC AUC {number(area, 3)}); guessing does in 50 %."
-    return f"{share(right.value)} right", f"{share(right.value)} {words} gives {share(usual.value)}.{pairs}"
+def _beside(figure: Figure, unit: str) -> str:
+    """Return a metric with its interval, beside what is reached without a model."""
+    metric, unit = figure.metric, unit if figure.of_target else ""
+    base = f", beside {_three(figure.base)}{unit} of {figure.without}" if figure.without else ""
+    return f"{metric.name} {_three(metric.value)}{unit}{_ends(metric)}{base}."
 
 
-def _of_rates(known: Mapping[str, Estimate], where: str) -> tuple[str, str]:
-    explained, balance = known.get("deviance explained", known["R²"]), known.get("actual / expected")
-    total = f" In total, {number(balance.value, 3)} times what was expected was observed." if balance else ""
-    ends = _ends(explained, True)
-    if explained.value <= 0:
-        return _NO_BETTER, f"One prediction for all rows does as well {where}{ends}.{total}"
-    big, name = share(explained.value), explained.name
-    words = f"of the differences between rows {where} are explained ({name} {number(explained.value, 3)}){ends}"
-    return f"{big} explained", f"{big} {words}.{total}"
+def _more(findings: Findings, measured: Assessment, known: Mapping[str, Estimate]) -> list[str]:
+    """Return the base rate of classes, the balance of totals, or how far off most predictions of numbers are."""
+    if findings.classes:
+        shares = zip(findings.classes, class_shares(measured).tolist(), strict=True)
+        rare, part = min(shares, key=lambda pair: pair[1]) if len(findings.classes) > 2 else [*shares][1]
+        return [f"Base rate: {share(part)} of the rows are {rare}."]
+    balance = known.get("actual / expected") if findings.model.loss.link.name == "log" else None
+    if balance is not None:
+        first = measured.outputs[0].performance
+        mean = number(first.actual / first.exposure, 3)
+        base = f"Base rate: {mean}{findings.unit}{findings.per}."
+        return [base, f"In total, {_three(balance.value)} times what was expected was observed."]
+    usual = measured.usual_error
+    return [] if usual is None else [f"8 of 10 are off by at most {number(usual, 3)}{findings.unit}."]
 
 
-def _of_numbers(known: Mapping[str, Estimate], measured: Assessment, unit: str) -> tuple[str, str]:
-    fit, error = known["R²"], known["MAE"]
-    off = f"Predictions are off by {number(error.value, 3)}{unit} on average {measured.where}"
-    usual = (
-        "" if measured.usual_error is None else f"; 8 of 10 are off by at most {number(measured.usual_error, 3)}{unit}"
-    )
-    if math.isnan(fit.value):
-        return f"off by {number(error.value, 3)}", f"{off}{usual}."
-    figure = f"(R² {number(fit.value, 3)}{_ends(fit, False)})"
-    if fit.value <= 0:
-        return _NO_BETTER, f"{off}{usual}. The mean of all rows does as well {figure}."
-    part = f"{share(fit.value)} of the differences between rows are explained {figure}."
-    return f"{share(fit.value)} explained", f"{off}{usual}. {part}"
-
-
-def _ends(metric: Estimate, shares: bool) -> str:
+def _ends(metric: Estimate) -> str:
     if math.isnan(metric.low) or math.isnan(metric.high):
         return ""
-    show = share if shares else _three
-    ends = f"{show(metric.low)} to {show(metric.high)}".replace("-", "−")
-    return f" (95 % interval {ends})" if shares else f", 95 % interval {ends}"
+    return f" (95 % interval {_three(metric.low)} to {_three(metric.high)})".replace("-", "−")
 
 
 def _three(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1 else number(value, 3)
+    return f"{value:.3f}" if 0.01 <= abs(value) < 1 else number(value, 3)
 
 
 def _confusion(classes: list[str], confusion: NDArray[np.intp]) -> Table:

@@ -6,10 +6,10 @@ class ImportanceSection extends Section {
   static markup = '<div class="chart" id="importance-chart"></div>';
 
   resize() {
-    const { first, mean_effects: mean } = this.app.payload, { columns } = this.app.model;
-    const side = (title, values, text) => ({ title, values, texts: values.map((x) => text(x, 3)) });
-    const sides = [side("proven: at most", first.map((i) => columns[i].strength), Dom.atMost)];
-    if (mean) sides.unshift(side("mean effect", first.map((i) => mean[i]), Dom.number));
+    const { first, mean_effects: mean, importance: texts } = this.app.payload, { columns } = this.app.model;
+    const side = (title, values, words) => ({ title: title + texts.unit, values, texts: words });
+    const sides = [side("proven: at most", first.map((i) => columns[i].strength), texts.proven)];
+    if (mean) sides.unshift(side("mean effect", first.map((i) => mean[i]), texts.mean));
     Charts.paired(Dom.byId("importance-chart"), first.map((i) => columns[i].name), sides);
   }
 }
