@@ -15,17 +15,19 @@ import pytest
 # an order that every x86 processor with AVX2 can take; it must be set before NumPy is loaded.
 os.environ |= {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
 
+# Where there is no GPU, Triton interprets its kernels; it asks when a kernel is defined.
+os.environ["TRITON_INTERPRET"] = "1"
+
 import numpy as np
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
 # Modules that import another library at their head, which collecting doctests would do.
-collect_ignore = [
-    f"src/lambdak/{path}"
-    for library, path in {"jax": "jax", "autogluon": "autogluon.py"}.items()
-    if not importlib.util.find_spec(library)
-]
+_OPTIONAL = {
+    "jax": "jax", "triton": "torch/device", "autogluon": "autogluon.py", "skpro": "estimators/skpro.py",
+}  # fmt: skip
+collect_ignore = [f"src/lambdak/{path}" for library, path in _OPTIONAL.items() if not importlib.util.find_spec(library)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

@@ -101,6 +101,9 @@ def generalised(problem: Problem, rows: np.ndarray, constraints: Constraints, se
             X[own.column] = pd.Categorical(X[own.column].astype(object).map(names), [*names.values()], ordered=True)
     numbers = X.select_dtypes("number")
     X[list(numbers)] = numbers.fillna(numbers.iloc[rows].mean()).astype(float)
+    for name in X.columns.difference(numbers.columns):  # it refuses levels that it was not fitted to
+        fitted = X[name].iloc[rows]
+        X[name] = X[name].where(X[name].isin(fitted.dropna().unique()), fitted.mode()[0])
     bounds = {own.column: "increasing" if isinstance(own, s.Rising) else "decreasing" for own in constraints}
     model = GeneralizedLinearRegressor(
         family="normal", alpha=PENALTY, formula=f"y ~ {' + '.join(X)}", monotonic_constraints=bounds or None,

@@ -36,6 +36,7 @@ SECOND = (  # many classes, categories alone, and few rows
     *("nine_cells", "phonemes", "two_normals", "radar", "printing"),
 )
 NAMES = (*KNOWN, *FIRST, *SECOND)
+WHOLE_AMOUNTS = {"winered"}  # a regression although its targets, marks for wines, are whole numbers
 MEASURE = {
     "regression": "R²",
     "classification": "AUC",
@@ -70,7 +71,7 @@ def load(name: str, folder: Path = DATA) -> Problem:
     frame = _read(name, folder)
     exposure = frame.pop(EXPOSURE).to_numpy(float) if EXPOSURE in frame else None
     y = frame.pop(TARGET)
-    if exposure is not None or pd.api.types.is_float_dtype(y):
+    if exposure is not None or pd.api.types.is_float_dtype(y) or name in WHOLE_AMOUNTS:
         return Problem(name, "regression" if exposure is None else "poisson", frame, y.to_numpy(float), exposure)
     classes, codes = np.unique(y.astype(str) if y.dtype == "category" else y, return_inverse=True)
     return Problem(name, "classification" if len(classes) == 2 else "classes", frame, codes)

@@ -30,11 +30,9 @@ from threadpoolctl import threadpool_limits
 import lambdak
 import torch
 from lambdak.eigen import steps as reference
-from lambdak.paper.data.rows import DenseData, SparseBatch
-from lambdak.paper.data.stream import Stream
+from lambdak.paper.data.rows import DenseData, SparseBatch, Stream
 from lambdak.paper.real.baselines import dense_reference, sparse_reference
-from lambdak.paper.real.dense import DenseSpectral
-from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.real.learners import DenseSpectral, SparseSpectral
 from lambdak.paper.synthetic import stacks
 from lambdak.paper.synthetic.grid import Cell, Grid
 from lambdak.paper.synthetic.stacks import Stack

@@ -39,8 +39,7 @@ import torch
 from lambdak.atomic import write_bytes
 from lambdak.paper.data.higgs import FEATURES, higgs
 from lambdak.paper.data.miniature import write_miniature
-from lambdak.paper.data.rows import DenseBatch, DenseData
-from lambdak.paper.data.stream import Stream
+from lambdak.paper.data.rows import DenseBatch, DenseData, Stream
 from lambdak.torch import SpectralLayer, SpectralNeuron
 from torch import Tensor, nn
 

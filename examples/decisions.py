@@ -124,7 +124,6 @@ def draw_loan(folder: Path) -> None:
     person = {"income": 2000, "debt": 1500, "years": 1, "age": 29, "contract": "temporary"}
     found = model.counterfactual(
         pd.DataFrame([person]), (">=", 0.6), ["income", "debt", "years"], directions={"years": "up"}, n=3,
-        whole=["income", "debt", "years"],
     )  # fmt: skip
     (ax,) = side_by_side(1, (6.4, 4.4))
     incomes, debts = np.linspace(1000, 7000, 120), np.linspace(100, 3000, 120)

@@ -31,7 +31,6 @@ from lambdak import SpectralClassifier
 from lambdak.explain.plots import save
 
 CODES = ["installment_commitment", "residence_since", "existing_credits", "num_dependents"]
-WHOLE = ["duration", "credit_amount", "age"]
 SIGNS = {"duration": -1, "credit_amount": -1}
 PROTECTED = ("age", "foreign_worker")
 CAP = 0.2
@@ -91,7 +90,7 @@ def cross_validated(X: pd.DataFrame, y: pd.Series, repeats: int) -> pd.DataFrame
     for train, test in RepeatedStratifiedKFold(n_splits=5, n_repeats=repeats, random_state=0).split(X, y):
         rows, known, good = X.iloc[train], y.iloc[train], y.iloc[test] == "good"
         additive = fit(rows, known)
-        card = additive.scorecard(rows, known, whole=WHOLE, time_limit=0.01)
+        card = additive.scorecard(rows, known, time_limit=0.01)
         models = {
             "lambdak, dim 1": additive,
             "lambdak, dim 1, capped": fit(rows, known, max_influence={PROTECTED: CAP}),
@@ -140,7 +139,7 @@ def performance(model: SpectralClassifier, X: pd.DataFrame, y: pd.Series, folder
 
 def scorecard(model: SpectralClassifier, rows: Any, unseen: Any, folder: Path) -> Any:
     title("scorecard")
-    card = model.scorecard(*rows, pdo=20, base_score=600, base_odds=50, whole=WHOLE)
+    card = model.scorecard(*rows, pdo=20, base_score=600, base_odds=50)
     print(card)
     title("cut-offs on unseen rows")
     found = card.evaluate(*unseen, score_bands=8)
@@ -156,7 +155,7 @@ def scorecard(model: SpectralClassifier, rows: Any, unseen: Any, folder: Path) -
     differ = (card.predict(unseen[0]) >= cut) != (model.predict_proba(unseen[0])[:, 1] >= APPROVED)
     print(f"cut-off {cut:.1f} points: {differ.sum()} of {len(differ)} unseen rows are decided otherwise by the model")
     rich = fit(*rows, dim=None)
-    own = rich.scorecard(*rows, whole=WHOLE)
+    own = rich.scorecard(*rows)
     title("scorecard of the model with interactions")
     print("\n".join(own.heading()))
     return card

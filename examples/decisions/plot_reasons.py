@@ -25,7 +25,10 @@ applicants = pd.DataFrame(
 risk = 0.04 * applicants["utilisation"] - 0.12 * applicants["history_years"] + 0.3 * applicants["inquiries"]
 repaid = np.where(risk + rng.normal(size=rows) < 2, "repaid", "default")
 model = SpectralClassifier(
-    monotonic_cst={"utilisation": -1, "history_years": 1, "inquiries": -1}, effort="fast", random_state=0
+    monotonic_cst={"utilisation": -1, "history_years": 1, "inquiries": -1},
+    protected_features=["age"],  # what a letter must not name; it still counts
+    effort="fast",
+    random_state=0,
 ).fit(applicants, repaid)
 
 found = model.reasons(
@@ -38,7 +41,6 @@ found = model.reasons(
         "history_years": ("R02", "Length of credit history is too short"),
         "inquiries": ("R03", "Too many recent inquiries"),
     },
-    exclude=["age"],
 )
 print(found.why(found.declined[0].row))
 

@@ -196,3 +196,5 @@ def test_the_task_follows_from_the_target(script, folder):
     frame.to_parquet(folder / "counts.parquet")
     counts = tables.load("counts", folder)
     assert (counts.task, list(counts.X)) == ("poisson", ["a"])
+    frame[["a", "__y"]].to_parquet(folder / "winered.parquet")
+    assert tables.load("winered", folder).task == "regression"

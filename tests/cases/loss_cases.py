@@ -16,6 +16,8 @@ from lambdak.losses import (
     SquaredError,
     Tweedie,
 )
+from lambdak.losses.event_loss import EventLog
+from lambdak.losses.survival import Survival
 
 LOCATION = [
     SquaredError(),
@@ -28,8 +30,10 @@ LOCATION = [
 ]
 LOG_LINK = [Poisson(), Gamma(), Tweedie(), Tweedie(1.1), Tweedie(1.9)]
 CLASSES = [SoftmaxLog(2), SoftmaxLog(4), Ordinal(2), Ordinal(3), Ordinal(5)]
-LOSSES = [*LOCATION, *LOG_LINK, BinaryLog(), *CLASSES]
-SMOOTH = [SquaredError(), Huber(), *LOG_LINK, BinaryLog(), *CLASSES]
+LOSSES = [*LOCATION, *LOG_LINK, BinaryLog(), EventLog(), *CLASSES]
+SMOOTH = [SquaredError(), Huber(), *LOG_LINK, BinaryLog(), EventLog(), *CLASSES]
+# Their targets are lines of codes and times: test_survival.py has what the contract asks of others.
+OF_TIMES = [Survival()]
 MODELS, ROWS = 3, 24
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
@@ -38,7 +42,7 @@ def targets(loss, rows=ROWS, seed=0):
     rng = np.random.default_rng(seed)
     if isinstance(loss, SoftmaxLog | Ordinal):
         return np.r_[np.arange(loss.n_classes), rng.integers(0, loss.n_classes, rows - loss.n_classes)]
-    if isinstance(loss, BinaryLog):
+    if isinstance(loss, BinaryLog | EventLog):
         return np.r_[0.0, 1.0, 0.25, rng.integers(0, 2, rows - 3)]
     if isinstance(loss, Gamma):
         return rng.gamma(2.0, 1.5, rows)

@@ -33,7 +33,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=6), "format must be a number from 1 to 5"),
+    "later format": (put("format", value=9), "format must be a number from 1 to 8"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),
@@ -105,7 +105,7 @@ ORDINAL = deepcopy(base("ordinal"))
 LABELS = {
     "falling numbers": [2, 1, 0],
     "repeated numbers": [0, 1, 1],
-    "falling text": ["c", "b", "a"],
+    "repeated text": ["c", "a", "a"],
     "not comparable": ["a", None, 1],
     "not a number": [0.0, 1.0, {"float": "nan"}],
 }
@@ -121,6 +121,14 @@ def test_classes_out_of_order_are_refused_as_load_does(tmp_path, name):
     refused(path, "" if name == "not comparable" else "classes do not fit the loss, or are not in their order")
     with pytest.raises(ModelFileError, match="classes must be 3 labels that differ, in their order"):
         lambdak.load(path)
+
+
+def test_words_of_ordered_classes_have_the_order_that_both_certificates_name(tmp_path):
+    header, tensors = deepcopy(ORDINAL)
+    header["classes"] = {"array": {"dtype": "U4", "values": ["mild", "high", "grim"]}}
+    path = write(tmp_path / "model", header, tensors)
+    assert "cut-points never cross, in the order mild < high < grim" in run(path).stdout
+    assert "from class to class, in the order mild < high < grim" in str(lambdak.load(path).certify())
 
 
 def test_classes_that_are_no_array_are_refused(tmp_path):
@@ -143,7 +151,7 @@ def test_a_quantile_level_at_an_end_is_refused_as_load_does(tmp_path, level):
     header["loss"]["quantiles"] = [0.0, 0.1, 0.5] if level == 0 else [0.1, 0.5, 1.0]
     header["parameters"].pop("quantiles")
     path = write(tmp_path / "model", header, tensors)
-    refused(path, "quantiles must increase, and lie between 0 and 1")
+    refused(path, "levels must increase")
     with pytest.raises(ModelFileError, match="quantiles must be in"):
         lambdak.load(path)
 

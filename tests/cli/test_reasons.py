@@ -31,6 +31,7 @@ def test_the_reasons_are_those_of_the_library(shelf, args, tmp_path):
         immutable=["age"],
         baseline=X,
         texts={"income": ("R1", "Income is too low")},
+        undirected="name",
     )
     said = "\n".join(found.why(row) for row in range(len(found)))
     assert done([*args, *options]).stdout == f"{said}\n"
@@ -58,3 +59,13 @@ def test_classes_and_probabilities_are_approvals(shelf):
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused_with_the_way_out(args, options, code, message):
     assert message in " ".join(refused([*args, *options], code).split())
+
+
+def test_columns_without_a_direction_are_told_and_can_be_left_out(shelf, args):
+    target = float(sorted(lambdak.load(shelf / "y.safetensors").predict(table().select(COLUMNS)))[-5])
+    told = done([*args, "--target", f">={target}"])
+    assert "without a promised direction" in told.stderr
+    assert "--undirected exclude" in told.stderr
+    silent = done([*args, "--target", f">={target}", "--undirected", "exclude"])
+    assert "direction" not in silent.stderr
+    assert "age is too" not in silent.stdout

@@ -1,4 +1,7 @@
-"""Times to an event from the command line: fit with named columns, predict at times, and errors that name options."""
+"""Times to an event from the command line: fit with named columns, predict at times, and errors that name options.
+
+They go through ``event_columns``, too.
+"""
 
 import json
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_score
 
+import lambdak
 from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralRegressor
 
 
@@ -80,14 +84,56 @@ def test_the_median_class_of_balanced_is_as_good_as_its_rounded_regression_and_a
     assert balanced > agreement(SpectralOrdinalClassifier(effort="fast", random_state=0))
 
 
-def test_words_are_no_order_and_a_categorical_in_another_order_is_refused():
+GRADES = ["good", "watch", "bad"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "frame", "categorical"])
+def test_ordered_words_are_classes_in_the_order_of_their_type(library, tmp_path):
+    X, codes = np.arange(60.0)[:, None], np.repeat([0, 1, 2], 20)
+    labels = np.array(GRADES)[codes]
+    ordered = pd.Categorical(labels, [*GRADES, "unused"], ordered=True)
+    y = {
+        "pandas": pd.Series(ordered),
+        "polars": pl.Series(labels, dtype=pl.Enum([*GRADES, "unused"])),
+        "frame": pd.DataFrame({"grade": ordered}),
+        "categorical": ordered,
+    }[library]
+    settings = {"effort": "fast", "max_iter": 3, "monotonic_cst": [1], "random_state": 0, "scoring": "neg_log_loss"}
+    model = SpectralOrdinalClassifier(**settings)
+    by_codes = SpectralOrdinalClassifier(**settings).fit(X, codes)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A column-vector y was passed")
+        model.fit(X, y)
+    assert model.classes_.tolist() == GRADES
+    np.testing.assert_array_equal(model.predict_proba(X), by_codes.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), np.array(GRADES)[by_codes.predict(X)])
+    model.save(tmp_path / "model")
+    assert lambdak.load(tmp_path / "model").classes_.tolist() == GRADES
+
+
+def test_further_rows_have_their_ordered_classes_in_the_order_of_the_first():
+    X, labels = np.arange(60.0)[:, None], np.repeat(GRADES, 20)
+    y = pd.Series(pd.Categorical(labels, GRADES, ordered=True))
+    model = SpectralOrdinalClassifier(effort="fast", max_iter=2, warm_start=True, random_state=0)
+    first = model.partial_fit(X, y, classes=pd.Categorical(GRADES, GRADES, ordered=True))
+    assert first.classes_.tolist() == GRADES
+    turned = y.cat.reorder_categories(GRADES[::-1])
+    for again in (model.partial_fit, model.fit):
+        with pytest.raises(ValueError, match="in the order of the first fit, 'good' < 'watch' < 'bad'; got 'bad' <"):
+            again(X, turned)
+    assert model.fit(X, y).classes_.tolist() == model.partial_fit(X[:9], y[:9]).classes_.tolist() == GRADES
+
+
+def test_numbers_as_ordered_classes_ascend():
+    y = pd.Series(pd.Categorical(np.repeat([1, 2, 3], 20), [3, 2, 1], ordered=True))
+    with pytest.raises(ValueError, match=r"y is ordered 3 < 2 < 1, but numbers .*: give codes, such as y.cat.codes"):
+        SpectralOrdinalClassifier().fit(np.arange(60.0)[:, None], y)
+
+
+def test_words_are_no_order_and_sorted_grades_are():
     X, labels = np.arange(60.0)[:, None], np.repeat(["good", "watch", "bad"], 20)
     model = SpectralOrdinalClassifier(effort="fast", max_iter=2, random_state=0)
     with pytest.warns(UserWarning, match="'bad' < 'good' < 'watch': if that is not their order"):
         model.fit(X, labels)
-    meant = pd.Series(pd.Categorical(labels, ["good", "watch", "bad"], ordered=True))
-    with pytest.raises(ValueError, match=r"y is ordered 'good' < 'watch' < 'bad', but .*: give numbers, such as y.cat"):
-        model.fit(X, meant)
-    assert model.fit(X, meant.cat.codes).classes_.tolist() == [0, 1, 2]
     for sorted_labels in (["A", "B", "C"], ["1 low", "2 middle", "3 high"], ["grade 1", "grade 2", "grade 3"]):
         model.fit(X, np.repeat(sorted_labels, 20))  # a warning would be an error

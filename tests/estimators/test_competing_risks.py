@@ -1,4 +1,7 @@
-"""Competing risks: incidences are valid, add up to 1 − S, and are those of Aalen and Johansen where rows are alike."""
+"""Competing risks: incidences are valid, add up to 1 − S, and are those of Aalen and Johansen where rows are alike.
+
+They go through ``model/incidence``, too.
+"""
 
 import numpy as np
 import pandas as pd

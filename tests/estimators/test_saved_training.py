@@ -17,7 +17,7 @@ from scipy import sparse
 import lambdak
 from lambdak import SpectralQuantileRegressor, SpectralRegressor
 from lambdak.store import ModelFileError
-from lambdak.store._header import describe
+from lambdak.store._header import FORMAT, describe
 from lambdak.store._tensors import as_safetensors, digest
 
 QUICK = [case for case in CASES if case not in ("squared error", "trials of the capacity", "noiseless, refined")]
@@ -91,7 +91,7 @@ def test_a_file_without_training_state_is_what_it_was(tmp_path):
     model = SpectralRegressor(**FEW).fit(X, y)
     model.save(tmp_path / "model")
     header, _ = describe(model._saved())
-    assert header["format"] == 4
+    assert header["format"] == 7
     assert "training" not in header
     loaded = lambdak.load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"training cannot continue: .* save\(\.\.\., training_state=True\)"):
@@ -209,7 +209,7 @@ def test_levels_that_read_matrices_of_others_or_with_strange_weights_are_refused
     [
         lambda header, tensors: header.pop("training"),
         lambda header, tensors: header.update(format=2),
-        lambda header, tensors: header.update(format=6),
+        lambda header, tensors: header.update(format=FORMAT + 1),
         lambda header, tensors: header.update(training=None),
         lambda header, tensors: header["training"].update(arrays=[]),
         lambda header, tensors: header["training"].update(values=7),

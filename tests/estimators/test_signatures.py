@@ -47,6 +47,12 @@ def test_every_argument_of_a_method_has_a_name_that_completion_shows(name):
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
 
 
+def test_methods_at_a_horizon_show_it_beside_all_other_arguments():
+    for name in ("report", "performance", "explain_local", "export"):
+        found = taken(getattr(lambdak.SpectralSurvival, name))
+        assert found == taken(getattr(ModelMethods, name)) | {"horizon": (None, inspect.Parameter.KEYWORD_ONLY)}
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_a_method_takes_what_the_function_behind_it_takes(function):
     method = getattr(ModelMethods, function.__name__)
@@ -86,7 +92,7 @@ def test_an_export_refuses_the_option_of_another_target_and_takes_its_own_defaul
     with pytest.raises(TypeError, match=next(iter(given))):
         fitted("regressor").export(tmp_path / f"model{own.endings[0]}", **given)
     if target in ("c", "r"):
-        fitted("regressor").export(tmp_path / f"model{own.endings[0]}", bands=10, whole=(), explain=False)
+        fitted("regressor").export(tmp_path / f"model{own.endings[0]}", bands=10, whole=None, explain=False)
 
 
 @pytest.mark.parametrize(

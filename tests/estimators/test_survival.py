@@ -1,4 +1,7 @@
-"""SpectralSurvival: valid curves, order at every time, known laws recovered, and scikit-survival's conventions."""
+"""SpectralSurvival: valid curves, order at every time, known laws recovered, and scikit-survival's conventions.
+
+They go through ``event_arguments``, ``horizon_methods`` and ``model/step_functions``, too.
+"""
 
 import numpy as np
 import pandas as pd

@@ -23,7 +23,8 @@ TARGETS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_exports_have_the_link_of_the_cumulative_hazard(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(exported_sql, "takes_offset", lambda model: True)
+    for exported in (exported_onnx, exported_sql):
+        monkeypatch.setattr(exported, "takes_offset", lambda model: True)
     model = fitted_survival().at(0.7)
     X = pd.DataFrame(simulated(9, 1)[0], columns=model.model_.encoder.feature_names)
     offset = np.array([-400.0, -40.0, -20.0, -5.0, 0.0, 1.0, 3.0, 50.0, 1e3])

@@ -60,7 +60,8 @@ def test_every_loss_says_what_it_predicts_and_has_a_name():
 
 
 def test_the_estimators_of_files_are_those_that_are_public():
-    assert set(ESTIMATORS) == {name for name in lambdak.__all__ if name.startswith("Spectral")}
+    of_several = {"SpectralCompetingRisks"}  # a model for each cause, which has a file of its own
+    assert set(ESTIMATORS) == {name for name in lambdak.__all__ if name.startswith("Spectral")} - of_several
 
 
 def test_settings_reach_the_loss_they_belong_to_only():

@@ -1,4 +1,7 @@
-"""The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation."""
+"""The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation.
+
+They go through ``hazards``, ``event_loss`` and ``time_knots``, from whose cumulative hazard a fit starts.
+"""
 
 from itertools import pairwise
 

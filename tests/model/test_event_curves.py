@@ -1,4 +1,4 @@
-"""Curves over time: valid for all rows and times, inverted exactly, and means by quadrature."""
+"""Curves over time: valid for all rows and times, inverted exactly, means by quadrature; ``step_functions`` of rows."""
 
 from itertools import pairwise
 

@@ -1,4 +1,7 @@
-"""A model of times at one horizon: the same probabilities, as a classifier that all readers of models take."""
+"""A model of times at one horizon: the same probabilities, as a classifier that all readers of models take.
+
+They go through ``losses/event_loss``, too.
+"""
 
 import numpy as np
 import pytest

@@ -20,6 +20,8 @@ from lambdak.optimize.changes import alternatives
 from lambdak.optimize.changes import reasons as reasoning
 from lambdak.optimize.changes.alternatives import short_end
 
+pytestmark = pytest.mark.filterwarnings("ignore:reasons name columns without a promised direction")
+
 CASES = [
     ("binary", {"target": "yes"}),
     ("binary", {"target": "no", "threshold": 0.9}),

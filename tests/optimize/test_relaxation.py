@@ -7,7 +7,7 @@ import pytest
 from fitted_models import fitted
 from optimize_cases import NUMBERS, score_of
 
-from lambdak.optimize.relaxation import Boxes, relax
+from lambdak.optimize.relaxation import MOST_STEPS, Boxes, relax
 
 KINDS = ["free", "regressor", "convex", "concave", "linear", "additive", "poisson", "binary", "multiclass", "quantiles"]
 
@@ -28,6 +28,26 @@ def points_in(rng, axes, low, high, count):
     share = np.where(share == 0.0, rng.integers(0, 2, share.shape), share)
     x = low[:, None] + share * (high - low)[:, None]
     return np.where([axis.whole for axis in axes], np.rint(x), x)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_box_of_a_search_has_a_closer_bound_that_no_point_is_below(kind):
+    rng = np.random.default_rng(3)
+    for sign in (1, -1):
+        score = score_of(fitted(kind), [*NUMBERS, "region"], sign=sign)
+        low, high = random_boxes(rng, score.axes, 1, 1.0)
+        later, first = (
+            relax(score, Boxes.between(score.axes, low, high), steps).lowest()[0] for steps in (3, MOST_STEPS)
+        )
+        values = score.values(points_in(rng, score.axes, low, high, 4000)[0])
+        assert later - 1e-9 * score.size.max() <= first <= values.min()
+
+
+def test_sharing_out_what_columns_have_in_common_raises_the_bound_of_a_wide_box():
+    score = score_of(fitted("free"), [*NUMBERS, "region"])
+    low, high = (np.array([[getattr(axis, end) for axis in score.axes]]) for end in ("low", "high"))
+    none, some = (relax(score, Boxes.between(score.axes, low, high), steps).lowest()[0] for steps in (0, MOST_STEPS))
+    assert some > none + 0.01
 
 
 @pytest.mark.parametrize("joint", [False, True])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lambdak import SpectralRegressor
 from lambdak.table.category_levels import OTHER
 from lambdak.table.encoder import TableEncoder
 
@@ -40,6 +41,17 @@ def test_levels_come_in_natural_order_with_missing_and_other_last():
     encoder = TableEncoder(min_level_count=2).fit([[cell] for cell in cells])
     assert encoder.columns[0].levels == (2.5, 9, 10, "a", "b", None, OTHER)
     assert encoder.columns[0].missing == 6
+
+
+@pytest.mark.parametrize("as_batches", [False, True])
+def test_ordered_levels_come_in_their_order_in_explanations_and_tables(as_batches):
+    sizes = ["small", "medium", "large"]
+    X = pd.DataFrame({"size": pd.Categorical(sizes * 20, ["tiny", *sizes], ordered=True)})
+    y = np.tile([1.0, 2.0, 4.0], 20)
+    model = SpectralRegressor(effort="fast", max_iter=3, random_state=0)
+    model.fit([X.assign(target=y)[:30], X.assign(target=y)[30:]], "target") if as_batches else model.fit(X, y)
+    assert model.model_.encoder.columns[0].levels == tuple(sizes)
+    assert list(model.explain_global(X).effects[0].x) == sizes
 
 
 def test_rare_levels_are_pooled_and_unseen_ones_join_them():

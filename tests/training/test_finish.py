@@ -1,4 +1,4 @@
-"""From trained parameters to a model: centred categories, calibrated quantiles, and a factor on all matrices."""
+"""From trained parameters to a model: centred categories, calibrated quantiles, and the ``factor`` on all matrices."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Attack(ABC):
 
     @abstractmethod
     def begin(self, count: int) -> Points:
-        """Random points."""
+        """Draw random points to begin the search with."""
 
     def cells(self, j: int, count: int) -> tuple[Values, ...]:
         """Cells of column j to try: for each of the points its own."""
@@ -160,7 +160,7 @@ class _Tally:
         self._margin, self._guided, self._number = np.inf, False, True
 
     def add(self, margins: Margins, guided: bool = False) -> None:
-        """Count comparisons."""
+        """Count comparisons, and keep the worst of them."""
         values, shown = margins.values, margins.values if margins.shown is None else margins.shown
         self._tried += values.size
         self._broken += int(np.count_nonzero(_broken(margins)))

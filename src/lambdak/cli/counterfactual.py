@@ -45,7 +45,10 @@ def counterfactual(
         list[str] | None,
         typer.Option(metavar="COLUMN=LOW:HIGH", help="Bounds of a column, or its levels: region=a,b."),
     ] = None,
-    whole: Annotated[list[str] | None, typer.Option(metavar="COLUMN,…", help="Columns of whole numbers.")] = None,
+    whole: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,…", help="Columns of whole numbers; those of training by default."),
+    ] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="How many different changes of each row.")] = 1,
     output: Annotated[
         str | None,
@@ -84,8 +87,8 @@ def counterfactual(
     with naming(table):
         found = fitted.counterfactual(
             only_row(X, row, table), cells.target(fitted, target), names["--actionable"], names["--cost"] or "l1",
-            names["--direction"], n, bounds=names["--bounds"], whole=names["--whole"], gap=gap, time_limit=time_limit,
-            output=cells.output(fitted, output),
+            names["--direction"], n, bounds=names["--bounds"], whole=names["--whole"] or None, gap=gap,
+            time_limit=time_limit, output=cells.output(fitted, output),
         )  # fmt: skip
     if any(change.status == "interrupted" for change in found):
         note("the search was interrupted: these are the changes so far")

@@ -34,7 +34,7 @@ class Dataset:
 
     @property
     def y(self) -> NDArray[Any]:
-        """The target."""
+        """Target of each row."""
         return self.rows.target
 
     @property

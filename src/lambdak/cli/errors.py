@@ -27,6 +27,7 @@ _OPTIONS = {
     "max_influence": "--max-influence",
     "interaction_cst": "--interactions",
     "categorical_features": "--categorical",
+    "protected_features": "--protected",
     "max_categories": "--max-categories",
     "n_estimators": "--members",
     "max_iter": "--max-iter",

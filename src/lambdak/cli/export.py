@@ -53,6 +53,7 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "--target": ("table",),
     "--exposure": ("table",),
     "--two-way": ("table",),
+    "--time-limit": ("table",),
 }
 
 
@@ -100,6 +101,10 @@ def export(
     ] = None,
     exposure: Annotated[str | None, typer.Option(metavar="COLUMN", help="table: exposures in TABLE.")] = None,
     two_way: Annotated[int | None, typer.Option(min=0, help="table: how many tables of two columns.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="table: for the proof of how far tables can be from the model."),
+    ] = None,
     form: TableFormat = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,7 +116,7 @@ def export(
     given = {
         "--explain": explain or None, "--name": name, "--package": package, "--dtype": dtype, "--dialect": dialect,
         "--table": source, "--offset-input": offset_input or None, "--key": key or None, "--offset": offset,
-        "TABLE": table, "--target": target, "--exposure": exposure, "--two-way": two_way,
+        "TABLE": table, "--target": target, "--exposure": exposure, "--two-way": two_way, "--time-limit": time_limit,
     }  # fmt: skip
     _check_taken(kind, given)
     path = out or model.with_suffix(TARGETS[kind].endings[0])
@@ -127,6 +132,7 @@ def export(
     with naming(table or ""):
         if kind == "table":
             options |= _rows(fitted, table, target, exposure, form) | {"two_way": two_way or 0}
+            options |= {} if time_limit is None else {"time_limit": time_limit}
         fitted.export(path, kind, **options)
     _report(kind, path, as_json)
 

@@ -35,7 +35,7 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
     "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
-    "lambdak fit lapses.csv --task survival --time months --event lapsed --monotone age=-",
+    "lambdak fit patients.csv --task survival --time progression --monotone bmi=- --model times.safetensors",
     'lambdak fit patients.csv -t progression --constraint "Rising(bmi)" --constraint "Concave(age)"',
 )
 _COLUMNS, _PROMISES, _TRAINING, _FILES = "Columns", "Guarantees", "Training", "Files"
@@ -114,6 +114,14 @@ def fit(
             metavar="COLUMN,…",
             help="Only these columns may interact with one another; no_interactions or pairwise alone is for all "
             "columns. Repeatable, for several groups.",
+            rich_help_panel=_PROMISES,
+        ),
+    ] = None,
+    protected: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN,…",
+            help="Columns that reasons never name, such as age, while they count.",
             rich_help_panel=_PROMISES,
         ),
     ] = None,
@@ -291,6 +299,8 @@ def fit(
         tables.check_names(named, data, table, "--max-influence")
         tables.check_names(chain(*(groups if isinstance(groups, list) else ())), data, table, "--interactions")
         tables.check_names(named_columns(shapes), data, table, OPTION)
+        unnamed = options.names(protected or ())
+        tables.check_names(unnamed, data, table, "--protected")
         with naming(table):
             task, why = choose_task(Task.QUANTILE if levels and task is Task.AUTO else task, data.y, target)
         check_usage(task, loss, levels, offset, exposure)
@@ -306,7 +316,7 @@ def fit(
             task, levels, loss, power, monotonic_cst=signs or None, shape=shape and shape.value, max_influence=caps,
             interaction_cst=groups, constraints=shapes or None, max_categories=max_categories, alpha=alpha,
             effort=effort.value, dim=dim, n_estimators=members, max_iter=max_iter, balance=balance, random_state=seed,
-            verbose=1,
+            verbose=1, protected_features=unnamed or None,
         )  # fmt: skip
         with naming(table):
             timing = _fit_(estimator, train, checkpoint)

@@ -66,7 +66,11 @@ def optimize(
     ] = None,
     whole: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN,…", help="Free columns of whole numbers.", rich_help_panel=_SEARCH),
+        typer.Option(
+            metavar="COLUMN,…",
+            help="Free columns of whole numbers; those of training by default.",
+            rich_help_panel=_SEARCH,
+        ),
     ] = None,
     maximize: Annotated[
         bool, typer.Option("--maximize", help="The highest prediction instead.", rich_help_panel=_SEARCH)
@@ -111,7 +115,7 @@ def optimize(
     with _watching() as progress:
         best = minimize(
             fitted, names, limits, list(constraint or ()), fixed, maximize=maximize, gap=gap, time_limit=time_limit,
-            whole=integers, models=others, output=cells.output(fitted, output), progress=progress,
+            whole=integers or None, models=others, output=cells.output(fitted, output), progress=progress,
         )  # fmt: skip
     if best.status == "interrupted":
         note("the search was interrupted: the row is the best one so far")

@@ -78,7 +78,7 @@ def sizes(values: Iterable[str], option: str, words: tuple[str, ...] = ()) -> di
 
 
 def number(value: str, option: str) -> float:
-    """One number."""
+    """Read an option that is one number."""
     if not re.fullmatch(_NUMBER, value):
         raise typer.BadParameter(f"{value!r} must be a number, or COLUMN=NUMBER", param_hint=option)
     return float(value)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
 from typing import Annotated, Any
 
 import narwhals.stable.v2 as nw
 import typer
 
 from lambdak.cli import cells, options, tables
-from lambdak.cli.errors import naming
+from lambdak.cli.errors import naming, note
 from lambdak.cli.models import columns_of, only_row, read_columns, read_model
 from lambdak.cli.options import DEFAULT_MODEL, AsJson, ModelFile, RawText, TableFile, TableFormat
 from lambdak.cli.outputs import print_json, say
@@ -20,6 +24,14 @@ EXAMPLES = (
     'lambdak reasons patients.csv --row 0 --target "<=180" --text "bmi=[R1] The weight is too high for the size"',
     'lambdak reasons patients.csv --target "<=180" --baseline patients.csv --top 2 --out reasons.csv',
 )
+
+
+class Undirected(Enum):
+    """What to do with columns without a promised direction."""
+
+    WARN = "warn"
+    EXCLUDE = "exclude"
+    NAME = "name"
 
 
 def reasons(
@@ -48,6 +60,12 @@ def reasons(
     baseline: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with the middle of the approved rows of this table.")
     ] = None,
+    undirected: Annotated[
+        Undirected,
+        typer.Option(
+            help="Columns of numbers without a promised direction: warn of them, exclude them, or just name them."
+        ),
+    ] = Undirected.WARN,
     out: Annotated[str | None, typer.Option(help="Write the reasons as a table; - is CSV to standard output.")] = None,
     form: TableFormat = None,
     raw_text: RawText = False,
@@ -67,12 +85,29 @@ def reasons(
         cells.check_columns(named, columns, option)
     X = columns_of(fitted, read_columns(fitted, table, form))
     compared = None if baseline is None else columns_of(fitted, read_columns(fitted, baseline, form))
-    with naming(table):
+    with naming(table), _noted():
         found = fitted.reasons(
             only_row(X, row, table), threshold, top, target=cells.target(fitted, target), texts=names["--text"],
             exclude=names["--exclude"], immutable=names["--immutable"], baseline=compared,
+            undirected=undirected.value,
         )  # fmt: skip
     _show(found, row or 0, out, raw_text, as_json)
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Say in the words of the command line which columns have no promised direction."""
+    from lambdak.optimize.changes.reasons import DirectionWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DirectionWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, DirectionWarning):
+            said = str(warning.message).partition(" Fit with ")[0]
+            note(f"{said} Fit with --monotone, or give --undirected exclude, which never names them, or name")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def _show(found: Any, first: int, out: str | None, raw_text: bool, as_json: bool) -> None:

@@ -44,7 +44,7 @@ class DaskFit:
     _left_out: dict[str, Future] = field(default_factory=dict)  # what workers that were too slow or busy still do
 
     def run(self) -> Fit:
-        """The model."""
+        """Train on the workers of the cluster, and return the model with its state."""
         with (
             Watch(self.client, self.silence, self.start) as watch,
             ShownProgress(self.client, self.request.settings.verbose) as shown,

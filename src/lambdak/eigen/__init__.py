@@ -3,7 +3,7 @@
 Modules: ``packing`` coordinates; ``functions`` the public ones; ``batch`` any shape to rows; ``engine`` what an
 engine offers; ``lapack``, ``steps``, ``row_loss``, ``records`` the references; ``runtime`` which engine, how many
 threads; ``blas`` on one thread; ``lazy`` attributes without locks; ``rounding`` how far an eigenvalue can be off;
-``native/`` the kernel.
+``guess`` where to look for one first; ``native/`` the kernel.
 """
 
 from lambdak.eigen.functions import (

@@ -17,7 +17,14 @@ from lambdak._types import Float64Array, FloatArray, PathLike
 from lambdak.eigen.runtime import thread_count
 from lambdak.estimators.fit_arguments import fit_elsewhere
 from lambdak.estimators.methods import ModelMethods
-from lambdak.estimators.settings import check_unchanged, fit_settings, new_generator, new_seed, parameters_of
+from lambdak.estimators.settings import (
+    check_unchanged,
+    fit_settings,
+    new_generator,
+    new_seed,
+    parameters_of,
+    protected_columns,
+)
 from lambdak.estimators.views import FittedViews
 from lambdak.losses import Loss
 from lambdak.model import Model
@@ -64,6 +71,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
         constraints: Sequence[Shape] | None = None,
+        protected_features: Sequence[Any] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -89,6 +97,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
         self.max_influence = max_influence
         self.interaction_cst = interaction_cst
         self.constraints = constraints
+        self.protected_features = protected_features
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.n_knots = n_knots
@@ -116,7 +125,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Their names, if it had any."""
+        """Names of the training table's columns, if it had any."""
         encoder = self.model_.encoder
         if not encoder.from_names:
             raise AttributeError("the training table had no column names")
@@ -177,6 +186,7 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
             return self._continue(rows, checkpoint, partial=False)
         request = self._request(rows, loss, classes, checkpoint)
         if not issparse(rows.X):
+            protected_columns(self, rows.X.names)
             warn_of_columns(rows.X, self.categorical_features, rows.weight)
         return self._keep(fit_model(request), request.parameters)._observed()
 
@@ -253,6 +263,11 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
             raise ValueError(
                 "balance must be False with a large table, whose rows are never in memory together: fit, and add "
                 "log(actual / expected) to the offset, or to predictions without a log link their mean error"
+            )
+        if getattr(self, "calibrate_by", None) is not None:
+            raise ValueError(
+                "calibrate_by must be None with a large table, whose rows are never in memory together: fit, and call "
+                "calibrate(X, y, by=...) with rows that the fit did not see"
             )
         seed, parameters = new_seed(self.random_state), parameters_of(self)
         name, settings = type(self).__name__, fit_settings(self)

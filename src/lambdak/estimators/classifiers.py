@@ -16,13 +16,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from lambdak._checks import check_weight
 from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator
-from lambdak.estimators.fit_arguments import check_order, is_elsewhere, opened, validation_arguments, validation_rows
+from lambdak.estimators.fit_arguments import (
+    check_order,
+    in_label_order,
+    is_elsewhere,
+    opened,
+    validation_arguments,
+    validation_rows,
+)
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.settings import with_parameters_of
 from lambdak.losses import BinaryLog, Loss, Ordinal, SoftmaxLog
 from lambdak.model.rows import row_offset
 from lambdak.shapes.contract import Shape
 from lambdak.shapes.requested import listed
+from lambdak.table.read import label_order
 from lambdak.table.rows import Rows, label_rows, read_rows, weights_in_units
 
 if TYPE_CHECKING:
@@ -45,6 +53,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
         constraints: Sequence[Shape] | None = None,
+        protected_features: Sequence[Any] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -65,7 +74,7 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst, constraints=constraints,
+            interaction_cst=interaction_cst, constraints=constraints, protected_features=protected_features,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,
@@ -108,8 +117,8 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         target = label_rows(rows.target)
         check_classification_targets(target)
         rows = self._weighted(rows, target)
-        known = self.classes_ if hasattr(self, "model_") and self.warm_start else _classes(target, rows.weight)
-        self._check_order(y, known)
+        continued = self.warm_start and hasattr(self, "model_")
+        known = self._same_order(y) if continued else self._in_order(_classes(target, rows.weight), y)
         loss = self._class_loss(len(known))
         codes = _codes(known, target, "y", rows.weight)
         if unseen is not None:
@@ -135,9 +144,12 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         target = label_rows(rows.target)
         rows = self._weighted(rows, target)
         if fitted:
-            known, loss = self.classes_, self.model_.loss
+            known, loss = self._same_order(y), self.model_.loss
         else:
-            known = _classes(target, rows.weight) if classes is None else _classes(label_rows(classes, "classes"), None)
+            if classes is None:
+                known = self._in_order(_classes(target, rows.weight), y)
+            else:
+                known = self._in_order(_classes(label_rows(classes, "classes"), None), classes)
             loss = self._class_loss(len(known))
         checked = GivenRows.of(rows, loss, _codes(known, target, "y", rows.weight))
         return self._continue(checked) if fitted else self._fit(checked, loss, known)
@@ -161,8 +173,13 @@ class BaseSpectralClassifier(ClassifierMixin, SpectralEstimator):
         both = weight if of_class is None else of_class if weight is None else weight * of_class
         return replace(rows, weight=both)
 
-    def _check_order(self, y: Any, known: NDArray[Any]) -> None:
-        """Say so if the sorted labels are not in the order that is meant; without an order there is nothing to say."""
+    def _in_order(self, classes: NDArray[Any], labels: Any) -> NDArray[Any]:
+        """Sorted classes in the order that these labels mean: as they are, but for ordered classes."""
+        return classes
+
+    def _same_order(self, labels: Any) -> NDArray[Any]:
+        """The classes of the fitted model, which labels of further rows must have in their order."""
+        return self.classes_
 
     def _class_loss(self, classes: int) -> Loss:
         """The loss for this number of classes."""
@@ -232,10 +249,11 @@ class SpectralClassifier(BaseSpectralClassifier):
 class SpectralOrdinalClassifier(BaseSpectralClassifier):
     """Ordered classes: P(y ≤ j) is a sigmoid of λ_k(A(row) + P_j), where P_j rises with j by semidefinite steps.
 
-    So P(y ≤ j) never falls with j. The order is that of the sorted labels: give words as numbers, or as "1 bad",
-    "2 ok", "3 good"; a pandas categorical in another order is refused. As a column with a monotone constraint +1 rises,
-    P(y > j) never falls for any class j, nor does the predicted class, the median. ``shape`` is that of the log-odds of
-    P(y ≤ j), for every j.
+    So P(y ≤ j) never falls with j. The order is that of an ordered categorical of pandas, or an Enum of polars, and
+    otherwise that of the sorted labels: give words as such a column, or as "1 bad", "2 ok", "3 good". Metrics of
+    scikit-learn that read probabilities sort labels: give them positions among ``classes_``. As a column with a
+    monotone constraint +1 rises, P(y > j) never falls for any class j, nor does the predicted class, the median.
+    ``shape`` is that of the log-odds of P(y ≤ j), for every j.
 
     Examples
     --------
@@ -256,8 +274,12 @@ class SpectralOrdinalClassifier(BaseSpectralClassifier):
         """
         return super().predict(X, offset=offset)
 
-    def _check_order(self, y: Any, known: NDArray[Any]) -> None:
-        check_order(y, known)
+    def _in_order(self, classes: NDArray[Any], labels: Any) -> NDArray[Any]:
+        return in_label_order(classes, label_order(labels))
+
+    def _same_order(self, labels: Any) -> NDArray[Any]:
+        check_order(self.classes_, label_order(labels))
+        return self.classes_
 
     def _class_loss(self, classes: int) -> Loss:
         return Ordinal(classes)
@@ -295,4 +317,5 @@ def _codes(
             f"{name} must hold known classes; got {target[row : row + 1].tolist()[0]!r} at row {row}: "
             f"they are {classes.tolist()}"
         )
-    return np.minimum(np.searchsorted(classes, target), len(classes) - 1)
+    order = np.argsort(classes)
+    return order[np.minimum(np.searchsorted(classes, target, sorter=order), len(classes) - 1)]

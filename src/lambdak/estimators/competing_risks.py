@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from lambdak._types import Float64Array
 from lambdak.estimators.event_arguments import causes_of, without_columns
 from lambdak.estimators.survival import SpectralSurvival
-from lambdak.model.event_curves import EventCurves, check_times
-from lambdak.model.incidence import cumulative_incidence
+from lambdak.table.close_names import suggests_names
+
+if TYPE_CHECKING:
+    from lambdak.model.event_curves import EventCurves
 
 
+@suggests_names
 class SpectralCompetingRisks(BaseEstimator):
     """Competing risks: cumulative hazards H_c of all causes, S = exp(−Σ H_c), and incidences that add up to 1 − S.
 
@@ -96,6 +99,9 @@ class SpectralCompetingRisks(BaseEstimator):
 
     def predict_cumulative_incidence(self, X: Any, times: ArrayLike) -> Float64Array:
         """The probability (rows, causes, times) that an event of a cause comes first, and by a time."""
+        from lambdak.model.event_curves import check_times
+        from lambdak.model.incidence import cumulative_incidence
+
         return cumulative_incidence(self.curves(X), check_times(times))
 
     def score(self, X: Any, y: Any = None, *, time: Any = None, event: Any = None, entry: Any = None) -> float:

@@ -95,7 +95,7 @@ class PipelineFile:
             ) from error
 
     def to_bytes(self) -> bytes:
-        """The archive."""
+        """Bytes of the archive: the steps before the model, and the model."""
         file = BytesIO()
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for name, data in ((_STEPS, self.steps), (_MODEL, self.model)):

@@ -1,7 +1,8 @@
 """What users give to ``fit``, read and checked: validation rows, ordered classes, tables that are not in memory.
 
-Validation rows come in the spelling of HistGradientBoosting, or as the pair of other libraries. Sorted labels are the
-order of ordered classes only if their owner means that. Large tables are batches, or the part of one of many processes.
+Validation rows come in the spelling of HistGradientBoosting, or as the pair of other libraries. Ordered classes are in
+the order of their type, or of sorted labels if their owner means that. Large tables are batches, or the part of one of
+many processes.
 """
 
 from __future__ import annotations
@@ -81,24 +82,33 @@ def _pair(eval_set: Any) -> tuple[Any, Any]:
     return pairs[0]
 
 
-def check_order(y: Any, classes: NDArray[Any]) -> None:
-    """Refuse a categorical in another order than that of its sorted labels, and warn of words, which have none.
-
-    ``classes`` are sorted.
-    """
+def in_label_order(classes: NDArray[Any], order: tuple[object, ...]) -> NDArray[Any]:
+    """Return sorted classes from the lowest to the highest if an order is known; words without one are warned of."""
     labels = classes.tolist()
-    dtype: Any = getattr(y, "dtype", None)
-    if getattr(dtype, "ordered", False):
-        meant = [label for label in dtype.categories.tolist() if label in labels]
-        if meant != labels:
+    if order:
+        meant = [label for label in order if label in labels]
+        if meant != labels and not isinstance(labels[0], str):
             raise ValueError(
-                f"y is ordered {_chain(meant)}, but classes are taken in the order of their sorted labels, "
-                f"{_chain(labels)}: give numbers, such as y.cat.codes, or labels that sort in this order"
+                f"y is ordered {_chain(meant)}, but numbers are ordered classes in ascending order alone: give codes, "
+                "such as y.cat.codes, or rename its categories to text"
             )
-    elif len(labels) > 2 and all(isinstance(label, str) for label in labels) and not _counts(labels):
+        return classes[[labels.index(label) for label in meant]]
+    if len(labels) > 2 and all(isinstance(label, str) for label in labels) and not _counts(labels):
         warn_user(
             f"classes are taken in the order of their sorted labels, {_chain(labels)}: if that is not their order, "
-            "give numbers, or labels that sort as they are meant, such as '1 low', '2 high'"
+            "give an ordered pandas categorical, or labels that sort as they are meant, such as '1 low', '2 high'"
+        )
+    return classes
+
+
+def check_order(classes: NDArray[Any], order: tuple[object, ...]) -> None:
+    """Refuse labels whose order is another one than that of the classes of a fitted model."""
+    labels = classes.tolist()
+    meant = [label for label in order if label in labels]
+    if meant and meant != [label for label in labels if label in meant]:
+        raise ValueError(
+            f"y must have its classes in the order of the first fit, {_chain(labels)}; got {_chain(meant)}: reorder "
+            "its categories, or fit a new model"
         )
 
 

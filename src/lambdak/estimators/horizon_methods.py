@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, ClassVar
 
 from lambdak.estimators.methods import ModelMethods
@@ -28,6 +29,9 @@ def _at_horizon(name: str) -> Callable[..., Any]:
             )
         return getattr(self.at(horizon), name)(*args, **options)
 
+    own = signature(method)
+    horizon_last = [*own.parameters.values(), Parameter("horizon", Parameter.KEYWORD_ONLY, default=None)]
+    called.__signature__ = own.replace(parameters=horizon_last)  # type: ignore[attr-defined]
     called.__doc__ = f"{method.__doc__.split(':')[0].rstrip('.')}, of an event by the time ``horizon``."
     return called
 

@@ -72,11 +72,13 @@ class Reading(Fitted):
         output: Any = None,
         offset: float | None = None,
         exposure: float | None = None,
+        whole: bool | None = None,
     ) -> Inverse:
         """The value of a monotone column that reaches a prediction: see :func:`lambdak.optimize.inverse`."""
         from lambdak.optimize import inverse
 
-        return inverse(self._fitted, row, column, target, output, row_offset(self._fitted.loss, offset, exposure))
+        added = row_offset(self._fitted.loss, offset, exposure)
+        return inverse(self._fitted, row, column, target, output, added, whole)
 
     def counterfactual(
         self,
@@ -88,7 +90,7 @@ class Reading(Fitted):
         n: int = 1,
         *,
         bounds: Mapping[str, Any] | None = None,
-        whole: Sequence[str] = (),
+        whole: Sequence[str] | None = None,
         scale: Mapping[str, float] | None = None,
         output: Any = None,
         offset: Any = None,
@@ -117,6 +119,7 @@ class Reading(Fitted):
         output: Any = None,
         *,
         levels: bool = True,
+        whole: Sequence[str] | None = None,
         offset: Any = None,
         exposure: Any = None,
         gap: float = 0.01,
@@ -129,7 +132,7 @@ class Reading(Fitted):
         from lambdak.optimize import margin
 
         return margin(
-            self._fitted, rows, threshold, columns, scale, output, levels=levels,
+            self._fitted, rows, threshold, columns, scale, output, levels=levels, whole=whole,
             offset=self._offset(offset, exposure), gap=gap, time_limit=time_limit,
         )  # fmt: skip
 
@@ -148,14 +151,20 @@ class Reading(Fitted):
         offset: Any = None,
         exposure: Any = None,
         together: bool = True,
+        whole: Sequence[str] | None = None,
+        undirected: str = "warn",
     ) -> Reasons:
         """Why rows are declined, the principal reasons first, each with what would have been enough, proven.
 
-        See :func:`lambdak.optimize.reasons`.
+        The ``protected_features`` of the estimator are never named. See :func:`lambdak.optimize.reasons`.
         """
+        from lambdak.estimators.settings import protected_columns
         from lambdak.optimize import reasons
 
+        protected = protected_columns(self, self._fitted.encoder.feature_names)
+        named = (*protected, *([exclude] if isinstance(exclude, str | int) else exclude))
         return reasons(
-            self._fitted, rows, threshold, top, target=target, texts=texts, exclude=exclude, immutable=immutable,
-            baseline=baseline, output=output, offset=self._offset(offset, exposure), together=together,
+            self._fitted, rows, threshold, top, target=target, texts=texts, exclude=named, immutable=immutable,
+            baseline=baseline, output=output, offset=self._offset(offset, exposure), together=together, whole=whole,
+            undirected=undirected,
         )  # fmt: skip

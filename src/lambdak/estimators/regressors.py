@@ -58,6 +58,9 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     constraints : list of shapes, default None
         What else is known of columns, as objects of :mod:`lambdak.shapes`: ``[Rising("income"), Convex("age")]``. The
         four parameters above are shorthands for some of them.
+    protected_features : names or positions of columns, default None
+        What letters to customers must not name, such as age, sex and what stands in for them: ``reasons`` never does,
+        and still counts what they do.
     categorical_features : "from_dtype", names, positions or a mask, default "from_dtype"
         As in scikit-learn's HistGradientBoosting; "from_dtype" takes strings, booleans and categories.
     max_categories : int ≥ 1, default None
@@ -141,6 +144,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
         constraints: Sequence[Shape] | None = None,
+        protected_features: Sequence[Any] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -161,7 +165,7 @@ class SpectralRegressor(RegressorMixin, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst, constraints=constraints,
+            interaction_cst=interaction_cst, constraints=constraints, protected_features=protected_features,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort,
             n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping, scoring=scoring,

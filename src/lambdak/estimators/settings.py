@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from lambdak._checks import check_int, check_non_negative
 from lambdak.eigen.runtime import thread_count
 from lambdak.model.model import MAX_DIM, MAX_MEMBERS, Model
+from lambdak.model.rows import column_place
 from lambdak.shapes.requested import listed
 from lambdak.training.effort import RECIPES, Recipe
 from lambdak.training.settings import AUTO_ROWS, FitSettings
@@ -25,6 +26,7 @@ from lambdak.training.settings import AUTO_ROWS, FitSettings
 _FREE = frozenset({
     "dim", "n_estimators", "effort", "max_iter", "early_stopping", "scoring", "validation_fraction",
     "n_iter_no_change", "tol", "balance", "warm_start", "verbose", "random_state", "n_jobs", "class_weight",
+    "protected_features",
 })  # fmt: skip
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(\w[\w, ]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n)*)", re.MULTILINE)
@@ -58,7 +60,18 @@ def fit_settings(estimator: Any) -> FitSettings:
         own_dim=estimator.dim is not None,
         stopping_rows=least,
         scoring=check_scoring(estimator.scoring),
+        calibrate_by=getattr(estimator, "calibrate_by", None),
     )
+
+
+def protected_columns(estimator: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of the columns that letters must not name."""
+    given = estimator.protected_features
+    columns = [] if given is None else [given] if isinstance(given, str | int) else list(given)
+    try:
+        return tuple(names[column_place(names, column)] for column in columns)
+    except ValueError as error:
+        raise ValueError(f"protected_features: {error}") from None
 
 
 def _stopping(estimator: Any) -> tuple[bool | str, int]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_per_row, check_weight
 from lambdak._types import Float64Array, PathLike
@@ -71,6 +71,7 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         max_influence: Mapping[Any, float] | Sequence[float] | float | None = None,
         interaction_cst: Iterable[Collection[Any]] | str | None = None,
         constraints: Sequence[Shape] | None = None,
+        protected_features: Sequence[Any] | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         n_knots: int | str = "auto",
@@ -89,7 +90,7 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
     ) -> None:
         super().__init__(
             dim=dim, eig_idx=eig_idx, shape=shape, monotonic_cst=monotonic_cst, max_influence=max_influence,
-            interaction_cst=interaction_cst, constraints=constraints,
+            interaction_cst=interaction_cst, constraints=constraints, protected_features=protected_features,
             categorical_features=categorical_features, max_categories=max_categories, n_knots=n_knots, alpha=alpha,
             effort=effort, n_estimators=n_estimators, max_iter=max_iter, early_stopping=early_stopping,
             validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, tol=tol,
@@ -176,6 +177,18 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         classifier = SpectralClassifier(**shared | {"n_estimators": None})
         classifier.model_, classifier.n_iter_, classifier._parameters = model, self.n_iter_, parameters_of(classifier)
         return classifier
+
+    @staticmethod
+    def status_at(y: Any, horizon: float) -> tuple[NDArray[np.bool_], Float64Array]:
+        """Whether each row had its event by the horizon, and its weight, to measure :meth:`at` with.
+
+        Rows that were censored before count 0, and the others more: inverse probabilities of not being censored, by
+        Kaplan and Meier. Give them as ``y`` and ``sample_weight`` of ``performance(..., horizon=horizon)``, whose
+        actual against expected is calibration at the horizon.
+        """
+        from lambdak.model.horizon_status import status_at
+
+        return status_at(observed(None, y, {}).lines, float(horizon))
 
     def predict(self, X: Any) -> Float64Array:
         """A risk score (rows,), the larger the earlier: the raw score's mean over the knots of time."""

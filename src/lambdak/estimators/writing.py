@@ -36,7 +36,7 @@ class Writing(Fitted):
         dialect: str = "duckdb", table: str | Sequence[str] = "rows", key: str | Sequence[str] | None = None,
         result: str = "prediction", prefix: str = "",
         X: Any = None, y: Any = None, exposure: Any = None, sample_weight: Any = None, form: str = "bands",
-        bands: int | Mapping[str, int | Sequence[float]] = 10, two_way: Any = 0, whole: Sequence[str] = (),
+        bands: int | Mapping[str, int | Sequence[float]] = 10, two_way: Any = 0, whole: Sequence[str] | None = None,
         base: str = "largest", decimals: int | None = None, output: Any = None, time_limit: float = 10.0,
     ) -> None:  # fmt: skip
         """Write the model as C, Java, JavaScript, ONNX, R, SQL or tables, by the ending of ``path`` or by ``to``.

@@ -20,6 +20,8 @@ from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import number
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.numeric_column import Numeric
 from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
@@ -79,6 +81,8 @@ class ColumnEffect(Shown):
         What else was promised of the column, for every row: one sentence for each shape that says more than ``sign``.
     named : tuple of float
         Numbers that these promises name, such as the turn of a valley.
+    scale : NumberScale or None
+        Where its numbers stand on an axis; None of a category.
     output, link : str
         What the raw score stands for, and how predictions come from it: "identity", "log", "logit" or "softmax".
     """
@@ -111,6 +115,7 @@ class ColumnEffect(Shown):
     link: str
     promised: tuple[str, ...] = ()
     named: tuple[float, ...] = ()
+    scale: NumberScale | None = None
 
     @property
     def words(self) -> str:
@@ -170,6 +175,7 @@ def column_effect(
         importance=importance,
         output=readout.name,
         link=readout.link.name,
+        scale=column.axis_scale if isinstance(column, Numeric) else None,
         **_density(column, x, cells),
         **_seen(change[:, : len(x)], norm, of_outputs(readout, any_change(readout, i).bound)),
         **_slopes(steep[:, i] if is_number and steep is not None else np.empty(0)),
@@ -228,14 +234,15 @@ def _density(column: Column, x: tuple[Any, ...], cells: Cells | None) -> dict[st
     """How many rows lie where: in bins of equal width over the points, or at each level."""
     if cells is None:
         return {"counts": np.zeros(0), "edges": np.zeros(0)}
-    if not column.is_number:
+    if not isinstance(column, Numeric):
         names, counts = np.unique(column.shown_cells(cells).astype(str), return_counts=True)
         of = dict(zip(names.tolist(), counts.tolist(), strict=True))
         return {"counts": np.array([of.get(level, 0) for level in x], np.float64), "edges": np.zeros(0)}
     numbers = cells.numbers()
     low, high = x[0], x[-1]
     ends = (low, high) if low < high else (low - 0.5, low + 0.5)
-    counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=_BINS, range=ends)
+    bins = np.linspace(*ends, _BINS + 1) if column.axis_scale.is_even else column.axis_scale.even(_BINS + 1)
+    counts, edges = np.histogram(numbers[np.isfinite(numbers)], bins=bins)
     return {"counts": counts.astype(np.float64), "edges": edges}
 
 

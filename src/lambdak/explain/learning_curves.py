@@ -51,7 +51,7 @@ class LearningCurves(Shown):
 
     @property
     def epochs(self) -> NDArray[np.intp]:
-        """Their numbers, from 1."""
+        """Numbers of all epochs, from 1."""
         return np.arange(1, len(self.training) + 1)
 
     @property

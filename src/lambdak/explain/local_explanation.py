@@ -14,7 +14,7 @@ from lambdak._types import Float64Array
 from lambdak.explain.row_words import Labels, RowWords, explanation_lines, row_labels, row_position
 from lambdak.explain.rows import RowWork
 from lambdak.explain.what_if import WhatIf
-from lambdak.explain.wording import Amounts, cell_text
+from lambdak.explain.wording import MOST_PLACES, Amounts, cell_text
 from lambdak.model import Model
 from lambdak.model.known_target import KnownTarget
 from lambdak.model.readout import readouts
@@ -115,8 +115,16 @@ class LocalExplanation(Shown):
 
     def amounts(self, row: int, unit: str = "") -> Amounts:
         """How the numbers of this row are written."""
-        sizes = [self.prediction[row], self.baseline_prediction[row]]
-        return Amounts.of(self.link, sizes, self._target.decimals, unit)
+        said = [self.prediction[row], self.baseline_prediction[row]]
+        parts = [*self.attribution[row], self.score[row] - self.baseline_score[row]]
+        return Amounts.of(self.link, parts, self._target.decimals, unit, said)
+
+    def moved(self, row: int, amounts: Amounts) -> float:
+        """How far the raw score is from that of the baseline: of plain numbers, as far as these are when printed."""
+        said = float(self.prediction[row]), float(self.baseline_prediction[row])
+        if self.link != "identity" or {*said} & {*self.ends} or amounts.decimals > MOST_PLACES:
+            return float(self.score[row] - self.baseline_score[row])
+        return round(said[0], amounts.decimals) - round(said[1], amounts.decimals)
 
     def __str__(self) -> str:
         rows = len(self)

@@ -25,6 +25,8 @@ from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.numeric_column import Numeric
 from lambdak.table.rows import spread_rows
 from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
@@ -58,6 +60,8 @@ class PairSurface(Shown):
         Levels of each column that are not in the grid.
     output, link : str
         What the raw score stands for, and how predictions come from it.
+    scales : pair of NumberScale or None
+        Where numbers stand on the axes.
     """
 
     columns: tuple[str, str]
@@ -71,6 +75,7 @@ class PairSurface(Shown):
     hidden: tuple[int, int]
     output: str
     link: str
+    scales: tuple[NumberScale | None, NumberScale | None] = (None, None)
     _like: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -161,11 +166,16 @@ def surface_of(
         effect=mean[1:, 1:] - mean[0, 0],
         joint=mean[1:, 1:] - mean[1:, :1] - mean[:1, 1:] + mean[0, 0],
         seen=np.zeros((0, 2)) if cells is None else _seen(columns, (x, y), cells),
+        scales=(_scale(columns[0]), _scale(columns[1])),
         hidden=(_hidden(columns[0], x), _hidden(columns[1], y)),
         output=readout.name,
         link=readout.link.name,
         _like=like,
     )
+
+
+def _scale(column: Column) -> NumberScale | None:
+    return column.axis_scale if isinstance(column, Numeric) else None
 
 
 def _kind(column: Column) -> str:
@@ -181,12 +191,21 @@ def _grid(readout: Readout, others: Float64Array, i: int) -> tuple[tuple[Any, ..
     column = readout.columns[i]
     names, cells = column.points(_POINTS)
     if column.is_number:
-        even = np.linspace(names[0], names[-1], _POINTS) if names[0] < names[-1] else np.array(names[:1])
+        even = _even(column, names)
         return tuple(even.tolist()), column.cell_rows(even)
     moved = _means(readout, others, [cells @ readout.column(i)])
     strongest = np.argsort(-np.abs(moved - moved.mean()), kind="stable")[:_MOST_LEVELS]
     kept = strongest[np.argsort(moved[strongest], kind="stable")]
     return tuple(names[k] for k in kept), cells[kept]
+
+
+def _even(column: Column, names: tuple[Any, ...]) -> Float64Array:
+    """Numbers evenly along the axis of a column, whole ones of a whole column."""
+    if not isinstance(column, Numeric) or not names[0] < names[-1]:
+        return np.array(names[:1])
+    scale = column.axis_scale
+    even = np.linspace(names[0], names[-1], _POINTS) if scale.is_even else scale.even(_POINTS)
+    return np.unique(np.rint(even)) if column.whole else even
 
 
 def _means(readout: Readout, others: Float64Array, parts: list[Float64Array]) -> Float64Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -67,7 +67,7 @@ class RowWords:
 
     @classmethod
     def read(cls, columns: Sequence[str], target: str | None, link: str, texts: Any, units: Any) -> RowWords:
-        """As a user gives them; "target", or its own name, is the key of what is predicted."""
+        """Texts and units as a user gives them; "target", or its own name, is the key of what is predicted."""
         beside = (_TARGET, *([] if target is None else [target]))
         named = _apart({name: text for name, (_, text) in column_texts(columns, texts, beside).items()})
         if not isinstance(units, Mapping | None) or not all(isinstance(unit, str) for unit in (units or {}).values()):
@@ -177,7 +177,7 @@ def _headline(local: LocalExplanation, row: int, words: RowWords) -> Iterator[st
     if average:
         yield f"On average over the training rows it is {average}."
     if local.link in _SHARES:
-        moved = amounts.part(local.score[row] - local.baseline_score[row])
+        moved = amounts.part(local.moved(row, amounts))
         yield f"In {effect_words(local.link, local.output[row])} the difference is {moved}, the sum of:"
     else:
         yield _difference(local, row, amounts)
@@ -211,7 +211,7 @@ def _begun(words: str) -> str:
 
 
 def _difference(local: LocalExplanation, row: int, amounts: Amounts) -> str:
-    moved = amounts.part(local.score[row] - local.baseline_score[row])
+    moved = amounts.part(local.moved(row, amounts))
     ends = [own for own in (local.prediction[row], local.baseline_prediction[row]) if own in local.ends]
     before = f" before predictions end at {' and '.join(map(amounts.prediction, ends))}" if ends else ""
     if local.link == "log":
@@ -224,21 +224,25 @@ def _parts(local: LocalExplanation, row: int, top: int, words: RowWords, details
     order = np.argsort(-np.abs(shares), kind="stable")
     acting = [int(i) for i in order if not amounts.is_nothing(shares[i])]
     most = top if len(acting) != top + 1 else top + 1  # one more takes the line that would say that it is hidden
-    shown, hidden = acting[:most], acting[most:]
+    silent = [int(i) for i in order[len(acting) :]]
+    many = bool(silent) and not amounts.is_nothing(float(shares[silent].sum()))  # small ones that add up to something
+    shown, hidden = acting[:most], [*acting[most:], *(silent if many else ())]
+    sizes = [*shares[shown].tolist(), *([float(shares[hidden].sum())] if hidden else [])]
+    sizes = amounts.adding_up(sizes, local.moved(row, amounts))
     in_words = words.plain and local.link in _SHARES
     part = _direction if in_words else amounts.part
-    texts = [part(shares[i]) for i in shown]
-    width = max(map(len, [*texts, part(float(shares[hidden].sum()))]))
-    for i, text in zip(shown, texts, strict=True):
+    texts = [part(size) for size in sizes]
+    width = max(map(len, texts), default=0)
+    for i, text in zip(shown, texts, strict=False):
         pair = words.pair(local.columns[i], local.cells[row][i], local.kinds[i])
         yield f"  {text:>{width}}  {pair}{_slope(local, row, i) if details else ''}"
     if hidden:
-        yield f"  {part(float(shares[hidden].sum())):>{width}}  {_rest(part, shares[hidden], words, in_words)}"
-        if np.abs(shares[hidden]).sum() > np.abs(shares[shown]).sum():
+        yield f"  {texts[-1]:>{width}}  {_rest(amounts, shares[hidden], sizes[-1], words, in_words)}"
+        if np.abs(shares[hidden]).sum() > np.abs(shares[shown]).sum() and acting[most:]:
             yield f"  More is hidden than shown: why({row}, top={len(acting)}) names all columns that matter."
-    if silent := len(order) - len(acting):
-        things = f"other {_things(words)}s change" if silent > 1 else f"other {_things(words)} changes"
-        yield f"  {silent:,} {things} nothing to speak of."
+    if silent and not many:
+        things = f"other {_things(words)}s change" if len(silent) > 1 else f"other {_things(words)} changes"
+        yield f"  {len(silent):,} {things} nothing to speak of."
 
 
 def _direction(share: float) -> str:
@@ -250,11 +254,11 @@ def _things(words: RowWords) -> str:
     return "detail" if words.plain else "column"
 
 
-def _rest(part: Callable[[float], str], shares: Float64Array, words: RowWords, in_words: bool) -> str:
+def _rest(amounts: Amounts, shares: Float64Array, total: float, words: RowWords, in_words: bool) -> str:
     """Columns that are not named: how many, and what those that raise it and those that lower it add up to."""
-    names = f"{len(shares):,} other {_things(words)}s together"
-    up, down = float(shares[shares > 0].sum()), float(shares[shares < 0].sum())
-    return f"{names} ({part(up)} and {part(down)})" if up and down and not in_words else names
+    names = f"{len(shares):,} other {_things(words)}{'s' if len(shares) > 1 else ''} together"
+    up, down = amounts.adding_up([float(shares[shares > 0].sum()), float(shares[shares < 0].sum())], total)
+    return f"{names} ({amounts.part(up)} and {amounts.part(down)})" if up and down and not in_words else names
 
 
 def _proven(local: LocalExplanation, row: int, words: RowWords) -> Iterator[str]:

@@ -28,7 +28,10 @@ from lambdak.pencil.paths import PART_TOL, shared_out
 from lambdak.pencil.spectrum import eigenspace_norms, repeated
 from lambdak.pencil.variational import Game, courant_fischer
 from lambdak.table.close_names import asked
+from lambdak.table.column_contract import Column
 from lambdak.table.design import Design
+from lambdak.table.number_scale import NumberScale
+from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, read_table
 
 
@@ -139,6 +142,7 @@ class RowWork:
             output=tuple(self.outputs[position].name for position in self.chosen),
             link=self.link.name,
             _along=lambda row: self._along(row, i, cells),
+            scale=_scale(columns[i], cells),
         )  # fmt: skip
 
     def _along(self, row: int, i: int, cells: Sequence[Any]) -> tuple[tuple[Any, ...], Float64Array]:
@@ -252,3 +256,11 @@ def _neighbour(values: Float64Array, index: int) -> Float64Array:
     """Distance from λ_k to the nearest other eigenvalue, (...,); infinite if there is no other."""
     others = np.delete(values, index, axis=-1)
     return np.asarray(np.abs(others - values[..., index, None]).min(axis=-1, initial=np.inf))
+
+
+def _scale(column: Column, between: Sequence[Any]) -> NumberScale | None:
+    """The axis of a column of numbers; an even one where a range does not reach what is compressed."""
+    if not isinstance(column, Numeric):
+        return None
+    scale, (low, high) = column.axis_scale, map(float, between)
+    return scale if low < scale.first or high > scale.last else NumberScale(low, low, high, high, column.whole)

@@ -23,6 +23,7 @@ from lambdak.model.readout import Readout
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.design import Design
 from lambdak.table.frames import make_frame
+from lambdak.table.number_scale import NumberScale
 from lambdak.table.shown import Shown
 from lambdak.table.visible import visible
 
@@ -57,6 +58,8 @@ class WhatIf(Shown):
         How predictions come from raw scores.
     now : array of shape (rows,)
         The predictions as they are.
+    scale : NumberScale or None
+        Where numbers of the column stand on an axis.
     decimals : int or None
         Those that the target is written with.
     """
@@ -72,6 +75,7 @@ class WhatIf(Shown):
     link: str
     _along: Callable[[int], tuple[tuple[Any, ...], Float64Array]]
     now: Float64Array = field(default_factory=lambda: np.zeros(0))
+    scale: NumberScale | None = None
     decimals: int | None = None
 
     def __len__(self) -> int:
@@ -83,7 +87,7 @@ class WhatIf(Shown):
 
     def amounts(self, row: int, unit: str = "") -> Amounts:
         """How the numbers of this row are written."""
-        return Amounts.of(self.link, [self.now[row], self.lower[row], self.upper[row]], self.decimals, unit)
+        return Amounts.of(self.link, (), self.decimals, unit, [self.now[row], self.lower[row], self.upper[row]])
 
     def sentence(self, row: int, words: RowWords = _WORDS) -> str:
         """What is proven about one row, in words."""

@@ -1,6 +1,7 @@
-"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel.
+"""The eigenvalue and the neuron for JAX: derivatives of any order, jit and vmap, by the compiled kernel or in XLA.
 
-Modules: ``packing``; ``eigen`` callbacks to the kernel, and their derivatives; ``sums``; ``neuron`` as pure
+Modules: ``packing``; ``eigen`` values, vectors and their derivatives; ``choice`` whether a callback to the kernel
+computes them, or ``device`` in XLA; ``sums``; ``neuron`` as pure
 functions.
 """
 
@@ -9,6 +10,7 @@ try:
 except ImportError:
     raise ImportError("lambdak.jax needs JAX: pip install 'lambdak[jax]'") from None
 
+from lambdak.jax.choice import host_kernel
 from lambdak.jax.eigen import (
     EigenPair,
     eigenpair,
@@ -27,6 +29,7 @@ __all__ = [
     "eigenpair",
     "eigenvalue",
     "eigenvalue_sum",
+    "host_kernel",
     "ky_fan_sum",
     "spectral_norm",
     "sym",

@@ -1,15 +1,16 @@
-r"""λ_k and v_k of many small symmetric matrices as JAX functions, computed on the host by the compiled kernel.
+r"""λ_k and v_k of many small symmetric matrices as JAX functions: by the compiled kernel, or in pure XLA.
 
-Values and vectors come by ``jax.pure_callback``, one call for a whole batch, also under ``vmap``. Derivatives are
+On CPUs values and vectors come by ``jax.pure_callback`` from the kernel, one call for a whole batch, also under
+``vmap``; elsewhere :mod:`lambdak.jax.device` computes them, see :func:`lambdak.jax.host_kernel`. Derivatives are
 ``jax.custom_jvp`` rules, so that forward and reverse mode, any nesting of them, ``jit`` and ``vmap`` work::
 
     dλ = vᵀ dA v        dv = R dA v        R = (λ − A)⁺
 
 dλ exists whatever the gaps are (where λ_k is repeated it is a Clarke derivative). R h solves the linear system
-(λ − A + v vᵀ) x = h − v vᵀh, which ``jax.lax.custom_linear_solve`` differentiates and transposes; the kernel solves it.
+(λ − A + v vᵀ) x = h − v vᵀh, which ``jax.lax.custom_linear_solve`` differentiates and transposes.
 
 Arrays are float32, or float64 with ``jax.config.update("jax_enable_x64", True)``; half precision is computed in
-float32. On an accelerator every call moves the matrices to the host and back.
+float32.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from lambdak import eigen
 from lambdak._checks import check_dim, check_index
 from lambdak._types import FloatArray
 from lambdak.eigen.packing import sym as host_sym
+from lambdak.jax.choice import is_host
+from lambdak.jax.device import solve as device
 from lambdak.jax.packing import as_floats, check_packed, layout, sym, unsym
 
 _HALVES = (jnp.float16, jnp.bfloat16)
@@ -160,6 +163,9 @@ def _varying(result: Array, packed: Array) -> Array:
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _values(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> Array:
+    if not is_host():
+        values: Array = device.solve(packed, dim, index, tridiagonal, False)[0]
+        return values
     shape = _shaped((*packed.shape[:-1], len(index)), packed)
 
     def solve(rows: ArrayLike) -> FloatArray:
@@ -180,6 +186,9 @@ def _values_jvp(
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _pairs(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> tuple[Array, Array]:
+    if not is_host():
+        value, vector = device.solve(packed, dim, index, tridiagonal, True)
+        return value, vector
     value = _shaped((*packed.shape[:-1], len(index)), packed)
     vector = _shaped((*value.shape, dim), packed)
 
@@ -218,12 +227,16 @@ def _forms(vector: Array, tangent: Array, tridiagonal: bool) -> Array:
 
 def _pseudo_inverse(packed: Array, value: Array, vector: Array, right: Array) -> Array:
     """R h for right-hand sides (..., m, d)."""
-    matrix = sym(packed, vector.shape[-1])
+    dim = vector.shape[-1]
+    matrix = sym(packed, dim)
 
     def matvec(x: Array) -> Array:
         return value[..., None] * x - x @ matrix + _along(vector, x)
 
     def solve(_: object, b: Array) -> Array:
+        if not is_host():
+            solved: Array = device.pseudo_inverse(packed, value, vector, b, dim)
+            return solved + _along(vector, b)
         across: Array = jax.pure_callback(
             _host_pseudo_inverse, _shaped(b.shape, b), packed, value, vector, b,
             vmap_method="broadcast_all",

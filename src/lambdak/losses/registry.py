@@ -22,9 +22,9 @@ REGISTRY: tuple[type[Loss], ...] = (
     Pinball,
     BinaryLog,
     SoftmaxLog,
+    EventLog,
     Ordinal,
     Survival,
-    EventLog,
 )
 
 

@@ -12,12 +12,14 @@ from lambdak.model.readout import Readout, readouts
 
 
 def output_labels(model: Model) -> list[Any]:
-    """What the outputs of a model are called by; of ordered classes all but the last, as P(y ≤ it) is 1.
+    """What the outputs of a model are called by; of ordered classes all but the last, as P(y ≤ it) is 1, knots of time.
 
     Of a model that predicts one number there are none.
     """
     if model.outputs.quantile_levels:
         return list(model.outputs.quantile_levels)
+    if model.loss.times:
+        return list(model.loss.times)
     labels = [] if model.classes is None else model.classes.tolist()
     return labels[:-1] if 1 < len(model.output_names) < len(labels) else labels
 
@@ -59,6 +61,8 @@ def output_of(model: Model, output: Any) -> tuple[int, bool]:
         return 0, False
     if model.outputs.quantile_levels:
         return position_of(labels, labels[len(labels) // 2] if output is None else output, "a quantile level"), False
+    if model.loss.times:
+        return position_of(labels, labels[len(labels) // 2] if output is None else output, "a knot of time"), False
     if len(names) == 1:
         chosen = position_of(labels, labels[1] if output is None else output, "a class")
         return 0, (chosen == 0) == (model.loss.sign > 0)

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.table.category_levels import OTHER
 from lambdak.table.column_contract import Column
+from lambdak.table.knots import MOST_WHOLE
 from lambdak.table.numeric_column import Numeric
-
-MOST_WHOLE = 2.0**52  # up to which every whole number is a float
 
 
 @final
@@ -150,7 +149,10 @@ def _number_axis(columns: Sequence[Numeric], bounds: Any, whole: bool) -> Axis:
     if whole:
         low, high = np.ceil(low), np.floor(high)
         if low > high:
-            raise ValueError(f"bounds of column {name!r} hold no whole number; got {bounds!r}")
+            raise ValueError(
+                f"bounds of column {name!r} hold no whole number; got {bounds!r}: widen them, or list the columns of "
+                "whole numbers in whole, without this one"
+            )
         if max(abs(low), abs(high)) > MOST_WHOLE:
             raise ValueError(f"whole numbers of column {name!r} must be at most 2**52; got bounds {(low, high)}")
         points = np.clip(np.concatenate([np.floor(points), np.ceil(points)]), low, high)

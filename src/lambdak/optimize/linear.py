@@ -39,7 +39,7 @@ class LinearRows:
 
     @classmethod
     def none(cls, axes: int) -> LinearRows:
-        """No constraint."""
+        """Return no rows: every point satisfies them."""
         return cls(np.zeros((0, axes)), np.zeros(0), np.zeros(0), ())
 
     def __len__(self) -> int:

@@ -34,8 +34,11 @@ from lambdak.pencil.definite import SAFE, UNIT, frobenius
 
 _NOTHING = 1e-300  # replaces a sum of sizes of zero
 _AT_ONCE = 1 << 18  # floats, so that work arrays stay in the cache
-_STEPS = 3  # to better shares
+STEPS = 3  # to better shares
+MOST_STEPS = 96  # where a search begins: the first boxes are few and wide
+_STEPS_EACH, _LEAST_GAIN = 8, 2e-3  # steps in which the bound must rise by so much of itself
 _AIM = 0.25  # of the distance to the value in the middle, which a step tries to gain
+_LONGER, _SHORTER = 1.3, 0.6  # after a step that raised the bound of a box, and one that did not
 
 Parts = tuple[Float64Array, ...]
 
@@ -138,8 +141,11 @@ def linear(boxes: Boxes, constant: float, coefficients: Float64Array) -> Separab
     return Separable(np.full(len(boxes), constant), parts, np.zeros(boxes.low.shape))
 
 
-def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
-    """A lower bound of the score on each box that no rounding breaks; ``steps`` of ascent make its minimum higher."""
+def relax(score: Score, boxes: Boxes, steps: int = STEPS) -> Separable:
+    """A lower bound of the score on each box that no rounding breaks; ``steps`` of ascent make its minimum higher.
+
+    Of many steps only those are taken that gain something.
+    """
     vertices = boxes.coordinates[0].shape[1] if boxes.joint else sum(vertex.shape[1] for vertex in boxes.vertices)
     step = max(1, _AT_ONCE // (len(score.weights) * vertices * score.constant.shape[-1]))
     found = [_relax(score, boxes.take(slice(i, i + step)), steps) for i in range(0, len(boxes), step)]
@@ -153,24 +159,60 @@ def relax(score: Score, boxes: Boxes, steps: int = _STEPS) -> Separable:
 
 def _relax(score: Score, boxes: Boxes, steps: int) -> Separable:
     """A lower bound of the score on boxes that fit into the cache; see :func:`relax`."""
-    middle = score.packed(0.5 * boxes.low + 0.5 * boxes.high)
+    centers = _centers(score, boxes)
+    middle = score.constant[:, None] + np.sum(centers, axis=0)
     found = eigenpair(middle, score.dim, tuple(range(score.index, score.dim)))
     c, vectors = np.asarray(found[0][..., 0], np.float64), np.asarray(found[1], np.float64)  # (members, n), (…, r, d)
     compress = compression(vectors)
     inner = np.matmul(compress, middle[..., None])[..., 0]  # Uᵀ M U, packed
     inner[..., _diagonal(vectors.shape[-2])] -= c[..., None]
-    changes = _changes(score, boxes, compress)
+    changes = _changes(score, boxes, compress, centers)
     base = np.asarray(score.weights @ c) + score.start - _rounding(score, vectors)
     if boxes.joint:
         return Separable(base, (_lowest(score, _combined(inner, changes)),), np.zeros(boxes.low.shape))
-    shares = _shares(changes)[:, None, :, None] * inner  # (axes, members, n, R)
-    parts = _parts(score, changes, shares)
-    loose = np.stack([-part.min(axis=1) for part in parts], axis=1)
-    best = -loose.sum(axis=1)
-    for _ in range(steps if len(changes) > 1 else 0):
-        shares = shares + _ascent(score, changes, shares, parts)
-        parts, best = _better(parts, best, _parts(score, changes, shares), score.weights @ _missing(shares, inner))
+    parts, loose = _shared_out(score, changes, inner, steps if len(changes) > 1 else 0)
     return Separable(base, parts, loose)
+
+
+def _shared_out(
+    score: Score, changes: Sequence[Float64Array], inner: Float64Array, steps: int
+) -> tuple[Parts, Float64Array]:
+    """ψ_i with the best shares that some steps of ascent find, and how much each lowers the bound at first.
+
+    A step that does not raise the bound of a box is taken back, and the next one is shorter.
+    """
+    shares = _shares(changes)[:, None, :, None] * inner  # (axes, members, n, R)
+    tried = parts = _parts(score, changes, shares)
+    loose = np.stack([-part.min(axis=1) for part in parts], axis=1)
+    best, aim, gained = -loose.sum(axis=1), np.full(inner.shape[1], _AIM), -loose.sum(axis=1)
+    for step in range(steps):
+        further = shares + _ascent(score, changes, shares, tried, aim)
+        new = _parts(score, changes, further)
+        missing = score.weights @ _missing(further, inner)
+        parts, found, better = _better(parts, best, new, missing)
+        shares = np.where(better[None, None, :, None], further, shares)
+        tried = tuple(np.where(better[:, None], a, b) for a, b in zip(new, tried, strict=True))
+        aim, best = aim * np.where(better, _LONGER, _SHORTER), found
+        if step % _STEPS_EACH == _STEPS_EACH - 1:
+            if (best - gained <= _LEAST_GAIN * np.abs(best)).all():
+                break
+            gained = best
+    return parts, loose
+
+
+def _centers(score: Score, boxes: Boxes) -> list[Float64Array]:
+    """What each column has in the middle of boxes, (members, n, D): where it jumps, the mean over its vertices."""
+    found = []
+    for i, (axis, curve) in enumerate(zip(score.axes, score.curves, strict=True)):
+        if axis.jumps is None:
+            found.append(score.curve_at(i, 0.5 * boxes.low[:, i] + 0.5 * boxes.high[:, i]))
+            continue
+        before, share = axis.piece(boxes.vertices[i])
+        rows, weights = np.arange(len(before))[:, None], np.zeros((len(before), curve.shape[1]))
+        np.add.at(weights, (rows, before), (1.0 - share) / before.shape[1])
+        np.add.at(weights, (rows, np.minimum(before + 1, curve.shape[1] - 1)), share / before.shape[1])
+        found.append(weights @ curve)
+    return found
 
 
 def _parts(score: Score, changes: Sequence[Float64Array], shares: Float64Array) -> Parts:
@@ -178,14 +220,16 @@ def _parts(score: Score, changes: Sequence[Float64Array], shares: Float64Array) 
     return tuple(_lowest(score, change + share[:, :, None]) for change, share in zip(changes, shares, strict=True))
 
 
-def _ascent(score: Score, changes: Sequence[Float64Array], shares: Float64Array, parts: Parts) -> Float64Array:
+def _ascent(
+    score: Score, changes: Sequence[Float64Array], shares: Float64Array, parts: Parts, aim: Float64Array
+) -> Float64Array:
     """A step of Polyak's to shares with a higher bound: along u uᵀ at the lowest vertices, less their mean."""
     rows = np.arange(shares.shape[2])
     at = [change[:, rows, part.argmin(axis=1)] for change, part in zip(changes, parts, strict=True)]
     _, vectors = eigenpair(np.stack(at) + shares, packed_dim(shares.shape[-1]), 0)
     slope = outer(np.asarray(vectors, np.float64)) * score.weights[:, None, None]
     slope -= slope.mean(axis=0)
-    room = -_AIM * np.sum([part.min(axis=1) for part in parts], axis=0)
+    room = -aim * np.sum([part.min(axis=1) for part in parts], axis=0)
     step = np.maximum(room, 0.0) / np.maximum((slope * slope).sum(axis=(0, 1, 3)), _NOTHING)
     return np.asarray(step[:, None] * slope)
 
@@ -196,13 +240,15 @@ def _missing(shares: Float64Array, inner: Float64Array) -> Float64Array:
     return np.asarray(frobenius(shares.sum(axis=0) - inner) + relative * frobenius(shares).sum(axis=0))
 
 
-def _better(old: Parts, best: Float64Array, new: Parts, missing: Float64Array) -> tuple[Parts, Float64Array]:
-    """The parts with the higher bound, box by box, and that bound."""
+def _better(
+    old: Parts, best: Float64Array, new: Parts, missing: Float64Array
+) -> tuple[Parts, Float64Array, NDArray[np.bool_]]:
+    """The parts with the higher bound, box by box, that bound, and where it is that of the new ones."""
     found = np.sum([part.min(axis=1) for part in new], axis=0) - missing
     is_better = found > best
     first = tuple(np.where(is_better[:, None], b, a) for a, b in zip(old, new, strict=True))
     lowered = first[0] - np.where(is_better, missing, 0.0)[:, None]
-    return (lowered, *first[1:]), np.maximum(found, best)
+    return (lowered, *first[1:]), np.maximum(found, best), np.asarray(is_better)
 
 
 def _lowest(score: Score, packed: Float64Array) -> Float64Array:
@@ -219,16 +265,15 @@ def _combined(inner: Float64Array, changes: Sequence[Float64Array]) -> Float64Ar
     return total
 
 
-def _changes(score: Score, boxes: Boxes, compress: Float64Array) -> list[Float64Array]:
+def _changes(score: Score, boxes: Boxes, compress: Float64Array, centers: Sequence[Float64Array]) -> list[Float64Array]:
     """Uᵀ E_i U at the vertices of each axis, packed, (members, n, J, R)."""
     members, count, width, size = compress.shape
     turned = np.ascontiguousarray(compress.reshape(members, count * width, size).swapaxes(-1, -2))
     found = []
     for i, (axis, curve) in enumerate(zip(score.axes, score.curves, strict=True)):
         at_points = (curve @ turned).reshape(members, -1, count, width)
-        middle = 0.5 * boxes.low[:, i] + 0.5 * boxes.high[:, i]
         changes = _between(axis.piece(boxes.vertices[i]), at_points)
-        changes -= _between(axis.piece(middle[:, None]), at_points)
+        changes -= np.matmul(compress, centers[i][..., None])[..., 0][:, :, None]
         found.append(changes)
     return found
 

@@ -5,9 +5,9 @@ Modules: ``findings/`` what is computed, each finding once; ``sections/`` findin
 ``markdown``, ``word`` write it. ``subject`` what a document is about: model, rows, words of the owner;
 ``live_page`` the report, ``payload`` and ``constants`` what its scripts read, ``comparison`` two models in one
 page; ``dossier`` one document for validators, ``card`` the model card; ``page/`` what runs in the browser:
-``svg.js``, ``axes.js``, ``charts.js``, ``plots.js`` pictures, ``shares.js`` of columns in a prediction, ``rows.js``
-to start from, ``goals.js`` what is to be reached, ``changes.js`` the search for small changes, ``compare.js`` two
-models.
+``svg.js``, ``number_scale.js``, ``axes.js``, ``charts.js``, ``plots.js`` pictures,
+``shares.js`` of columns in a prediction, ``rows.js`` to start from, ``goals.js`` what is to be reached, ``changes.js``
+the search for small changes, ``compare.js`` two models.
 """
 
 from __future__ import annotations

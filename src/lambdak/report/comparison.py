@@ -27,7 +27,20 @@ from lambdak.report.payload import payload
 from lambdak.report.sections import front, guarantees, performance
 from lambdak.table.rows import Rows, optional_read
 
-_SCRIPTS = ("payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "controls", "rows", "words", "compare")
+_SCRIPTS = (
+    "payload",
+    *ENGINE,
+    "dom",
+    "svg",
+    "number_scale",
+    "axes",
+    "charts",
+    "plots",
+    "controls",
+    "rows",
+    "words",
+    "compare",
+)
 _TRY = """<div class="split"><div class="inputs"><div class="bar">
 <label class="field" id="find-row-field">Find a row <input id="find-row" type="search" autocomplete="off"></label>
 <label class="field">Start from <select id="example"></select></label>

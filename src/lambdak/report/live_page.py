@@ -24,8 +24,8 @@ from lambdak.report.payload import payload
 from lambdak.report.sections import PAGE, front
 
 _PARTS = (
-    "payload", *ENGINE, "dom", "svg", "axes", "charts", "plots", "bounds", "shares", "controls", "rows", "tables",
-    "words", "goals", "changes", "section",
+    "payload", *ENGINE, "dom", "svg", "number_scale", "axes", "charts", "plots", "bounds", "shares", "controls", "rows",
+    "tables", "words", "goals", "changes", "section",
 )  # fmt: skip
 
 _ENDINGS = (".html", ".htm")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +20,7 @@ from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import FEWEST_USUAL, Assessment
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.column_contract import Column
+from lambdak.table.numeric_column import Numeric
 
 _MOST_POINTS = 400  # of a scatter plot
 _MOST_STEPS = 120  # of a ROC curve
@@ -87,14 +89,14 @@ def _about(findings: Findings) -> dict[str, Any]:
 
 def _column(column: Column, strength: float) -> dict[str, Any]:
     engine, levels = engine_column(column), column.known_levels
-    knots = engine["knots"]
     return engine | {
         "levels": [_level_text(level) for level in levels],
         "own": [i for i, level in enumerate(levels) if not _is_special(level)],
         "pooled": OTHER in levels,
         "strength": strength,
         "spread": column.spread,
-        "whole": bool(knots) and all(float(knot).is_integer() for knot in knots),
+        "whole": isinstance(column, Numeric) and column.whole,
+        "axis": list(astuple(column.axis_scale)[:4]) if isinstance(column, Numeric) else None,
     }
 
 
@@ -179,7 +181,7 @@ def _points(result: Performance) -> dict[str, Any]:
 
 
 def _some(predicted: NDArray[Any], observed: NDArray[Any]) -> dict[str, Any]:
-    """As many rows as a picture shows, drawn at random."""
+    """Predicted and observed values of as many rows as a picture shows, drawn at random."""
     rows = len(predicted)
     some = np.arange(rows)
     if rows > _MOST_POINTS:

@@ -30,7 +30,7 @@ def _encode_column(column: Column) -> dict[str, Any]:
     saved = {
         name: encode(value, name)
         for name, value in column.saved().items()
-        if value or column.saved_as[name] not in OMITTED
+        if column.saved_as[name] not in OMITTED or value != OMITTED[column.saved_as[name]]
     }
     return {"kind": column.kind, "name": column.name, **saved}
 
@@ -53,7 +53,7 @@ def _decode_column(value: Any, what: str, start: int, clamp: bool) -> Column:
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise damaged(f"{what} must be of a kind in {sorted(COLUMNS)}; got {shown(kind)}")
     contract = COLUMNS[kind]
-    absent: dict[str, Any] = {key: [] for key, form in contract.saved_as.items() if form in OMITTED}
+    absent = {key: OMITTED[form] for key, form in contract.saved_as.items() if form in OMITTED}
     parts = fields(absent | value, what, ("kind", "name", *contract.saved_as))
     name = text(parts["name"], f"name of {what}")
     what = f"{what} ({shown(name)})"
@@ -90,6 +90,14 @@ def _order(value: Any, what: str) -> list[Any]:
     return [decode(level, what) for level in items(value, what)]
 
 
+def _maybe(value: Any, what: str) -> bool | None:
+    return None if value is None else flag(value, what)
+
+
+def _some(value: Any, what: str) -> list[float]:
+    return [_number(item, what) for item in items(value, what)]
+
+
 _READERS: dict[Saved, Callable[[Any, str], Any]] = {
     Saved.FLAG: flag,
     Saved.NUMBER: _number,
@@ -97,6 +105,8 @@ _READERS: dict[Saved, Callable[[Any, str], Any]] = {
     Saved.LEVELS: _levels,
     Saved.KINDS: _kinds,
     Saved.ORDER: _order,
+    Saved.MAYBE: _maybe,
+    Saved.SOME: _some,
 }
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from lambdak.store._fields import ModelFileError
 from lambdak.store._header import SavedModel, describe
 from lambdak.store._tensors import CHECKSUM, Tensors, check_digest, opened, read_head, read_tensors
+from lambdak.table.numeric_column import SAVED_FACTS
 
+_FACTS = {*SAVED_FACTS}  # of a column, which older files do not say
 _BESIDE = (CHECKSUM, "format", "lambdak", "target", "training")  # that may differ between two files of one model
 
 
@@ -36,5 +38,13 @@ def checksum_in_file(path: str | os.PathLike[str], saved: SavedModel) -> str:
 
 
 def _same(one: tuple[dict[str, Any], Tensors], other: tuple[dict[str, Any], Tensors]) -> bool:
-    headers = [{name: value for name, value in model[0].items() if name not in _BESIDE} for model in (one, other)]
+    headers = [_predicting(model[0]) for model in (one, other)]
     return headers[0] == headers[1] and all(np.array_equal(one[1][name], array) for name, array in other[1].items())
+
+
+def _predicting(header: dict[str, Any]) -> dict[str, Any]:
+    """What of a header predictions depend on."""
+    columns = [
+        {name: value for name, value in column.items() if name not in _FACTS} for column in header.get("columns", ())
+    ]
+    return {name: value for name, value in header.items() if name not in _BESIDE} | {"columns": columns}

@@ -61,7 +61,7 @@ def encode_classes(classes: NDArray[Any] | None) -> Any:
 
 
 def decode_classes(value: Any, loss: Loss) -> NDArray[Any] | None:
-    """As many labels as the loss has classes, sorted and distinct."""
+    """As many distinct labels as the loss has classes, sorted; words of ordered classes may have another order."""
     wanted = loss.n_classes
     if not wanted:
         if value is not None:
@@ -69,7 +69,9 @@ def decode_classes(value: Any, loss: Loss) -> NDArray[Any] | None:
         return None
     classes = decode_array(value, "classes")
     try:
-        ordered = bool((classes[:-1] < classes[1:]).all())
+        worded = loss.predicts is Predicts.ORDERED_CLASSES and all(isinstance(label, str) for label in classes.tolist())
+        labels = np.sort(classes) if worded else classes
+        ordered = bool((labels[:-1] < labels[1:]).all())
     except TypeError:
         ordered = False
     if len(classes) != wanted or not ordered or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):

@@ -45,7 +45,7 @@ class Form:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Number of bytes that the tensor takes in the file."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def __str__(self) -> str:

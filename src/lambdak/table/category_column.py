@@ -33,8 +33,8 @@ class Category(Column):
     Attributes
     ----------
     levels : tuple
-        Levels in design order: numbers ascending, then strings in alphabetical order, then None if cells were missing
-        in training, then OTHER if levels were pooled.
+        Levels in design order: from the lowest to the highest, or numbers ascending, then strings in alphabetical
+        order; then None if cells were missing in training, then OTHER if levels were pooled.
     pooled : tuple of Kind
         What pooled levels were that no other level is: a column of numbers whose rare cells are text holds both.
     order : tuple
@@ -59,11 +59,12 @@ class Category(Column):
     def fit(cls, seen: Seen, start: int, settings: ColumnSettings) -> Category:
         """Return the levels of a column; those of too few rows, or too many of them, become OTHER."""
         counts = seen.level_counts()
-        levels = _kept_levels(seen.name, counts, settings.min_level_count, settings.max_categories)
+        order = tuple(getattr(seen, "order", ()))
+        levels = _kept_levels(seen.name, counts, settings.min_level_count, settings.max_categories, order)
         kept = set(levels)
         pooled = [level for level in counts if level not in kept]
-        order = tuple(level for level in getattr(seen, "order", ()) if level in kept)
-        return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled), order=order)
+        known = tuple(level for level in order if level in kept)
+        return cls(seen.name, start, levels=levels, pooled=kinds_of_pooled(levels, pooled), order=known)
 
     @property
     def stop(self) -> int:
@@ -81,12 +82,12 @@ class Category(Column):
 
     @property
     def n_slots(self) -> int:
-        """One."""
+        """Number of entries of a row: one, of its level."""
         return 1
 
     @property
     def packed_as(self) -> EntryKind:
-        """A level."""
+        """What a packed record holds of a cell: a level."""
         return EntryKind.LEVEL
 
     @property
@@ -288,15 +289,23 @@ def _are_strings(levels: Iterable[object]) -> set[bool]:
 
 
 def _kept_levels(
-    name: str, counts: dict[object, float], min_level_count: int, max_categories: int
+    name: str, counts: dict[object, float], min_level_count: int, max_categories: int, order: Sequence[object] = ()
 ) -> tuple[object, ...]:
-    """Frequent levels in natural order, then None, then OTHER; ties in frequency go to the first in that order."""
-    seen = sorted((level for level in counts if level is not None), key=natural)
+    """Frequent levels in their order, then None, then OTHER; ties in frequency go to the first in that order.
+
+    Levels that ``order`` does not name follow those that it does, in natural order.
+    """
+    rank = {level: i for i, level in enumerate(order)}
+
+    def place(level: object) -> tuple[int, tuple[bool, object]]:
+        return rank.get(level, len(rank)), natural(level)
+
+    seen = sorted((level for level in counts if level is not None), key=place)
     frequent = [level for level in seen if counts[level] >= min_level_count]
     room = max_categories if len(seen) == len(frequent) <= max_categories else max_categories - 1  # OTHER counts too
     if len(frequent) > room:
         _warn_of_pooling(name, len(seen), max_categories)
-    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=natural)
+    kept = sorted(sorted(frequent, key=lambda level: -counts[level])[:room], key=place)
     missing = [None] if None in counts else []
     pooled = [OTHER] if len(kept) < len(seen) else []
     return (*kept, *missing, *pooled)

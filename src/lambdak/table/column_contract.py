@@ -23,6 +23,7 @@ from lambdak._checks import freeze_arrays
 from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
+from lambdak.table.category_levels import OTHER
 from lambdak.table.cell_rules import CellRule, KnotRule
 from lambdak.table.cells import Cells
 from lambdak.table.plain import Entries
@@ -32,7 +33,8 @@ from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 class Saved(Enum):
     """A field of a column in a file: true or false, a number, increasing numbers, levels of a category, kinds, order.
 
-    Kinds of cells, and the order of levels, are omitted where there are none.
+    Kinds of cells, and the order of levels, are omitted where there are none; what older files do not say may be true,
+    false or absent, and some numbers or none.
     """
 
     FLAG = "flag"
@@ -41,9 +43,11 @@ class Saved(Enum):
     LEVELS = "levels"
     KINDS = "kinds"
     ORDER = "order"
+    MAYBE = "maybe"
+    SOME = "some"
 
 
-OMITTED = (Saved.KINDS, Saved.ORDER)  # where they are empty
+OMITTED: Mapping[Saved, Any] = {Saved.KINDS: [], Saved.ORDER: [], Saved.MAYBE: None, Saved.SOME: []}  # if they are this
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +169,12 @@ class Column(ABC):
     def known_levels(self) -> tuple[Any, ...]:
         """Levels of training, then None if a missing cell is one and OTHER if some were pooled; () for numbers."""
         return ()
+
+    @property
+    def named_levels(self) -> tuple[Any, ...]:
+        """Levels that have a name, in their order if they have one: neither None nor OTHER is among them."""
+        known = [level for level in self.known_levels if level is not None and level is not OTHER]
+        return (*self.order, *(level for level in known if level not in self.order))
 
     @property
     def holds_text(self) -> bool:

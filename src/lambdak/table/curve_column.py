@@ -32,8 +32,8 @@ from lambdak.eigen.runtime import native
 from lambdak.table.cell_rules import KnotRule
 from lambdak.table.column_contract import Saved
 from lambdak.table.design import Design
-from lambdak.table.knots import auto_knots, choose_knots, median, spaced, with_nodes
-from lambdak.table.numeric_column import Numeric, check_median
+from lambdak.table.knots import auto_knots, choose_knots, spaced, with_nodes
+from lambdak.table.numeric_column import SAVED_FACTS, Numeric, check_median, restored_facts
 from lambdak.table.plain import Entries
 from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
@@ -58,6 +58,7 @@ class Curve(Numeric):
         "knots": Saved.NUMBERS,
         "median": Saved.NUMBER,
         "missing": Saved.FLAG,
+        **SAVED_FACTS,
     }
 
     knots: Float64Array
@@ -82,9 +83,9 @@ class Curve(Numeric):
         n_knots = auto_knots(numbers.rows) if settings.n_knots is None else settings.n_knots
         n_knots = min(n_knots, max(settings.most_knots - len(settings.nodes), 2))
         knots = choose_knots(numbers.values, numbers.mass, n_knots)
-        apart, middle = settings.spaced or not clamp, median(numbers.values, numbers.mass)
+        apart = settings.spaced or not clamp
         knots = with_nodes(spaced(knots) if apart else knots, settings.nodes, apart)
-        return cls(seen.name, start, knots=knots, median=middle, has_missing=numbers.missing, clamp=clamp)
+        return cls(seen.name, start, knots=knots, clamp=clamp, **numbers.facts())
 
     @cached_property
     def rule(self) -> KnotRule:
@@ -251,7 +252,7 @@ class Curve(Numeric):
 
     def saved(self) -> dict[str, Any]:
         """Knots and median; the range follows from the knots."""
-        return {"knots": self.knots.tolist(), "median": self.median, "missing": self.has_missing}
+        return {"knots": self.knots.tolist(), "median": self.median, "missing": self.has_missing, **self._saved_facts()}
 
     @classmethod
     def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Curve:
@@ -260,7 +261,10 @@ class Curve(Numeric):
         if any(low >= high for low, high in pairwise(knots)):
             raise ValueError(f"knots of {what} must increase")
         check_median(middle, knots[0], knots[-1], what)
-        return cls(saved["name"], start, knots=knots, median=middle, has_missing=saved["missing"], clamp=clamp)
+        return cls(
+            saved["name"], start, knots=knots, median=middle, has_missing=saved["missing"], clamp=clamp,
+            **restored_facts(saved, knots, what),
+        )  # fmt: skip
 
 
 def level_column(quantile_levels: Sequence[float], start: int) -> Curve:

@@ -18,6 +18,9 @@ from lambdak._types import Float64Array
 MAX_KNOTS = 4096  # of one column, where the user says how many
 _CLOSEST = 1e-6  # of its range, knots of a curve whose shape is promised
 
+MOST_WHOLE = 2.0**52  # up to which every whole number is a float
+_QUARTILE_KNOTS = 9  # seven of them are inside
+
 # What n_knots="auto" stands for.
 _ROWS_PER_KNOT = 40
 _ALL_KNOTS = 450  # of all columns together
@@ -89,6 +92,26 @@ def choose_knots(values: Float64Array, mass: Float64Array, n_knots: int) -> Floa
         edges = np.cumsum(np.where(chosen, 0.0, mass))
         chosen[np.searchsorted(edges, (np.arange(left) + 0.5) * (edges[-1] / left))] = True
     return values[chosen]
+
+
+def quartiles(values: Float64Array, mass: Float64Array) -> tuple[float, float]:
+    """The two numbers around the middle half of the rows, as knots see them: a spike counts no more than others.
+
+    Of two distinct values they are these two.
+
+    >>> quartiles(np.arange(101.0), np.ones(101)), quartiles(np.array([0.0, 1.0]), np.array([9.0, 1.0]))
+    ((22.0, 78.0), (0.0, 1.0))
+    """
+    some = choose_knots(values, mass, _QUARTILE_KNOTS)
+    if len(some) < 3:
+        return float(some[0]), float(some[-1])
+    low, high = np.quantile(some[1:-1], [0.25, 0.75])
+    return float(low), float(high)
+
+
+def are_whole(values: Float64Array) -> bool:
+    """Whether all values are whole numbers, which a float holds exactly."""
+    return bool((values == np.floor(values)).all() and np.abs(values).max(initial=0.0) < MOST_WHOLE)
 
 
 def spaced(knots: Float64Array) -> Float64Array:

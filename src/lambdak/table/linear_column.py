@@ -16,8 +16,7 @@ from lambdak.eigen.engine import EntryKind
 from lambdak.eigen.lazy import cached_property
 from lambdak.table.cell_rules import LineRule
 from lambdak.table.column_contract import Saved
-from lambdak.table.knots import median
-from lambdak.table.numeric_column import Numeric, check_median
+from lambdak.table.numeric_column import SAVED_FACTS, Numeric, check_median, restored_facts
 from lambdak.table.plain import Entries
 from lambdak.table.seen import ColumnSettings, RawColumn, Seen
 
@@ -39,6 +38,7 @@ class Linear(Numeric):
     saved_as: ClassVar[Mapping[str, Saved]] = {
         **dict.fromkeys(("center", "scale", "low", "high", "median"), Saved.NUMBER),
         "missing": Saved.FLAG,
+        **SAVED_FACTS,
     }
 
     center: float = 0.0
@@ -56,7 +56,7 @@ class Linear(Numeric):
         center, scale = numbers.center_and_scale()
         return cls(
             seen.name, start, center=center, scale=scale, low=float(numbers.values[0]), high=float(numbers.values[-1]),
-            median=median(numbers.values, numbers.mass), has_missing=numbers.missing, clamp=settings.clamp,
+            clamp=settings.clamp, **numbers.facts(),
         )  # fmt: skip
 
     @cached_property
@@ -169,7 +169,7 @@ class Linear(Numeric):
     def saved(self) -> dict[str, Any]:
         """All that was computed in training."""
         numbers = {name: getattr(self, name) for name in ("center", "scale", "low", "high", "median")}
-        return {**numbers, "missing": self.has_missing}
+        return {**numbers, "missing": self.has_missing, **self._saved_facts()}
 
     @classmethod
     def restored(cls, start: int, clamp: bool, saved: Mapping[str, Any], what: str) -> Linear:
@@ -182,5 +182,5 @@ class Linear(Numeric):
         check_median(saved["median"], low, high, what)
         return cls(
             saved["name"], start, center=center, scale=scale, low=low, high=high, median=saved["median"],
-            has_missing=saved["missing"], clamp=clamp,
+            has_missing=saved["missing"], clamp=clamp, **restored_facts(saved, (low, high), what),
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lambdak._types import Float64Array, FloatArray
+from lambdak.eigen.lazy import cached_property
 from lambdak.table.category_levels import shown
 from lambdak.table.cells import Cells
-from lambdak.table.column_contract import Column
+from lambdak.table.column_contract import Column, Saved
+from lambdak.table.knots import are_whole
+from lambdak.table.number_scale import NumberScale
 from lambdak.table.plain import Entries, plain_number
+
+_TELLING = 3  # knots that are whole numbers: those of a fraction hardly ever are
+SAVED_FACTS: Mapping[str, Saved] = {"whole": Saved.MAYBE, "quartiles": Saved.SOME}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,6 +38,11 @@ class Numeric(Column):
         training.
     clamp : bool
         Whether the column is constant outside of [low, high]; otherwise it continues with the slope at its ends.
+    whole : bool
+        Whether all numbers of training were whole: what is asked or said about the column is then so, too.
+    quartiles : tuple of float, optional
+        Around the middle half of the numbers, see :func:`lambdak.table.knots.quartiles`; the two numbers themselves
+        if there were only two. None if that is not known.
     """
 
     is_number: ClassVar[bool] = True
@@ -41,6 +52,8 @@ class Numeric(Column):
     median: float = float("nan")
     has_missing: bool = False
     clamp: bool = True
+    whole: bool = False
+    quartiles: tuple[float, float] | None = None
 
     @property
     @abstractmethod
@@ -56,6 +69,12 @@ class Numeric(Column):
     def missing(self) -> int:
         """Design column of a missing cell; -1 if there is none."""
         return self.start + self.n_entries if self.has_missing else -1
+
+    @property
+    def two_values(self) -> tuple[float, float] | None:
+        """The two numbers of a column that has no others; None of all other columns."""
+        ends = self.low, self.high
+        return ends if self.low < self.high and self.quartiles == ends else None
 
     @property
     def bounded(self) -> bool:
@@ -128,6 +147,11 @@ class Numeric(Column):
     def corners(self) -> Float64Array:
         """(n,): numbers at which its slope may change, increasing."""
 
+    @cached_property
+    def axis_scale(self) -> NumberScale:
+        """Where its numbers stand on an axis or a slider."""
+        return NumberScale.of(self.nodes(), self.quartiles, self.whole)
+
     @property
     def spread(self) -> float:
         """The range of the middle half of its nodes; of all of them, or 1, if that is zero."""
@@ -148,9 +172,12 @@ class Numeric(Column):
         return self.median
 
     def points(self, most: int) -> tuple[tuple[float, ...], Float64Array]:
-        """Numbers: the nodes, the median, and others evenly between; and (cells, p), "missing" added."""
+        """Numbers: nodes, median, and others between, whole ones of a whole column; and (cells, p), "missing" added."""
         nodes = self.nodes()
-        x = np.unique([*_divided(nodes, max(1, (most - 1) // max(len(nodes) - 1, 1))), self.median])
+        between = _divided(nodes, max(1, (most - 1) // max(len(nodes) - 1, 1)))
+        if not self.axis_scale.is_even:
+            between = self.axis_scale.even(most)
+        x = np.unique([*(np.rint(between) if self.whole else between), *nodes, self.median])
         missing = np.eye(self.width)[self.n_entries :]
         return tuple(x.tolist()), np.vstack([self.cell_rows(x), missing])
 
@@ -170,6 +197,14 @@ class Numeric(Column):
         ends = np.array([low, *corners[(corners > low) & (corners < high)], high])
         return _divided(ends, -(-least // max(len(ends) - 1, 1)))
 
+    def whole_grid(self, most: int, least: int) -> Float64Array:
+        """The whole numbers of the range; if these are more than ``most``, those on both sides of :meth:`grid`."""
+        first, last = np.ceil(self.low), np.floor(self.high)
+        if last - first < most:
+            return np.asarray(np.arange(first, last + 1.0))
+        fine = self.grid(self.low, self.high, least)
+        return np.unique(np.clip(np.concatenate([np.floor(fine), np.ceil(fine)]), first, last)) + 0.0
+
     def path(self, between: Sequence[Any], least: int) -> Float64Array:
         """(cells, p): the cells at :meth:`grid`."""
         low, high = between
@@ -185,6 +220,23 @@ class Numeric(Column):
         plain = numbers.astype(object)
         plain[np.isnan(numbers)] = None
         return plain
+
+    # ---- in a file ---------------------------------------------------------------------------------------------
+
+    def _saved_facts(self) -> dict[str, Any]:
+        """What a file says beside knots or scale."""
+        return {"whole": self.whole, "quartiles": list(self.quartiles or ())}
+
+
+def restored_facts(saved: Mapping[str, Any], nodes: Sequence[float], what: str) -> dict[str, Any]:
+    """Whether a column is whole, and its quartiles; of a file that does not say so, it is whole if three knots are."""
+    quartiles, whole = saved["quartiles"], saved["whole"]
+    if quartiles and not (len(quartiles) == 2 and nodes[0] <= quartiles[0] <= quartiles[1] <= nodes[-1]):
+        raise ValueError(f"quartiles of {what} must be two numbers in its range, the smaller first; got {quartiles}")
+    if whole and not are_whole(np.array([nodes[0], nodes[-1]])):
+        raise ValueError(f"{what} must have a range of whole numbers, as whole says; got {nodes[0]} to {nodes[-1]}")
+    known = len(nodes) >= _TELLING and are_whole(np.asarray(nodes, np.float64)) if whole is None else whole
+    return {"whole": known, "quartiles": tuple(quartiles) or None}
 
 
 def _divided(ends: Float64Array, share: int) -> Float64Array:

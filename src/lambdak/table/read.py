@@ -276,6 +276,22 @@ def _category_cells(series: nw.Series[Any], name: str) -> Cells:
     return array_cells(name, _category_values(series), categorical=True)
 
 
+def label_order(y: Any) -> tuple[object, ...]:
+    """Labels from the lowest to the highest, where the type of a column of them says so, as ordered categories do.
+
+    >>> import pandas as pd
+    >>> label_order(pd.Categorical(["good"], ["good", "bad"], ordered=True)), label_order(["good"])
+    (('good', 'bad'), ())
+    """
+    column = nw.from_native(y, allow_series=True, pass_through=True)
+    if isinstance(column, nw.DataFrame) and len(column.columns) == 1:
+        column = column.get_column(column.columns[0])
+    if isinstance(column, nw.Series):
+        return _order_of(column) if column.dtype in (nw.Categorical, nw.Enum) else ()
+    dtype: Any = getattr(y, "dtype", None)
+    return plain_levels(dtype.categories.tolist()) if getattr(dtype, "ordered", False) else ()
+
+
 def _order_of(series: nw.Series[Any]) -> tuple[object, ...]:
     """Levels from the lowest to the highest, where a category says that they have an order."""
     if series.dtype == nw.Enum:  # of polars, and ordered categories of pandas

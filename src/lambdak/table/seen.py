@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from lambdak._types import Float64Array
 from lambdak.table.cells import Cells
-from lambdak.table.knots import MAX_KNOTS, center_and_scale, distinct
+from lambdak.table.knots import MAX_KNOTS, are_whole, center_and_scale, distinct, median, quartiles
 
 
 @final
@@ -94,6 +94,8 @@ class SeenNumbers:
         All rows, those with missing cells included; they count by their weight.
     spread : tuple of float, optional
         Mean and standard deviation, where ``values`` only stand for all numbers.
+    whole : bool, optional
+        Whether all numbers are whole, where ``values`` only stand for all numbers.
     """
 
     values: Float64Array
@@ -101,11 +103,21 @@ class SeenNumbers:
     missing: bool
     rows: float
     spread: tuple[float, float] | None = None
+    whole: bool | None = None
 
     @classmethod
     def none(cls, rows: float) -> SeenNumbers:
         """Numbers of a column that has none, as if of zeros: training does not say what a number in it would do."""
-        return cls(np.zeros(1), np.ones(1), False, rows)
+        return cls(np.zeros(1), np.ones(1), False, rows, whole=False)
+
+    def facts(self) -> dict[str, Any]:
+        """What a column of these numbers says of them beside its knots or scale: see :class:`Numeric`."""
+        return {
+            "median": median(self.values, self.mass),
+            "has_missing": self.missing,
+            "whole": are_whole(self.values) if self.whole is None else self.whole,
+            "quartiles": quartiles(self.values, self.mass),
+        }
 
     def center_and_scale(self) -> tuple[float, float]:
         """Mean and standard deviation; the scale of a constant is 1."""

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from lambdak._types import Float64Array, FloatArray
 from lambdak.table.cells import EVERY_ROW, LARGEST, RowIndex
-from lambdak.table.knots import distinct
+from lambdak.table.knots import MOST_WHOLE, distinct
 from lambdak.table.linear_column import Linear
 from lambdak.table.read import position_names
 
@@ -58,6 +58,7 @@ def fit_sparse(table: Any, rows: RowIndex, clamp: bool, mass: Float64Array | Non
     np.minimum.at(low, index, value)
     np.maximum.at(high, index, value)
     scale = _root_mean_square(index, value, mass, np.maximum(-low, high))
+    broken = np.bincount(index[value != np.floor(value)], minlength=n_features)
     start = 1 + np.arange(n_features) + np.cumsum(missing) - missing
     return tuple(
         Linear(
@@ -69,6 +70,7 @@ def fit_sparse(table: Any, rows: RowIndex, clamp: bool, mass: Float64Array | Non
             median=0.0,
             has_missing=bool(missing[i]),
             clamp=clamp,
+            whole=bool(not broken[i] and max(-low[i], high[i]) < MOST_WHOLE),
         )
         for i, name in enumerate(position_names(n_features))
     )

@@ -1,7 +1,8 @@
 """The spectral neuron as a citizen of PyTorch: a differentiable eigenpair, modules, hyper-networks and flows.
 
 Modules: ``packing``, ``inputs`` what is refused, ``operators``, ``derivatives``, ``dispatch`` which way a call takes,
-``autograd``; ``spectral_maps`` matrix functions, ``constraints``, ``coordinates`` of one kind of matrices;
+``device`` the kernel of GPUs, ``autograd``; ``spectral_maps`` matrix functions, ``constraints``, ``coordinates`` of
+one kind of matrices;
 ``linear_shapes`` what shapes ask of matrices, ``implied`` what follows from that, ``shaped`` and ``slopes`` how they
 keep it, ``promised`` what holds now; ``states`` what is saved of modules, ``constrained``, ``modules``, ``sparse``;
 ``composition`` what networks guarantee, ``parts`` and ``composed_shapes`` how it composes; ``convert``, ``shrink`` and
@@ -26,6 +27,7 @@ from lambdak.torch.autograd import (
 from lambdak.torch.composition import Guarantees, guarantees
 from lambdak.torch.constraints import Definite
 from lambdak.torch.convert import SpectralEnsemble, from_pencil, to_pencil
+from lambdak.torch.device.choice import device_kernel
 from lambdak.torch.flow import SpectralTransform
 from lambdak.torch.generalized import GeneralizedSpectralNeuron, generalized_eigenpair, generalized_eigenvalue
 from lambdak.torch.hermitian import (
@@ -66,6 +68,7 @@ __all__ = [
     "Whitening",
     "add_proximal_step",
     "convex_start_",
+    "device_kernel",
     "eigenpair",
     "eigenvalue",
     "eigenvalue_sum",

@@ -149,7 +149,7 @@ class WeakWolfeLBFGS(torch.optim.Optimizer):
         return best
 
     def _two_loops(self, grad: Tensor) -> Tensor:
-        """H g."""
+        """Return H g, the approximate inverse Hessian times the gradient, by the two-loop recursion."""
         result, shares = grad, []
         for step, bend in reversed(self._past):
             shares.append((step @ result) / (step @ bend))

@@ -1,4 +1,6 @@
-"""The operators ``torch.ops.lambdak``: coordinates of matrices in, tensors out, by the kernel or ``torch.linalg.eigh``.
+"""The operators ``torch.ops.lambdak``: coordinates of matrices in, tensors out, by a kernel or ``torch.linalg.eigh``.
+
+On the CPU that is the compiled kernel, elsewhere the one of :mod:`lambdak.torch.device` where it is chosen.
 
 Values are (..., m) and vectors (..., m, d), for m increasing indices; coordinates are those of
 :mod:`lambdak.torch.packing`. Nothing is checked here. Derivatives are registered in :mod:`lambdak.torch.derivatives`.
@@ -17,6 +19,7 @@ import torch
 from lambdak.eigen.engine import EigenEngine, Gradient, Matrices
 from lambdak.eigen.rounding import equal_within
 from lambdak.eigen.runtime import engine
+from lambdak.torch.device.choice import chosen
 from lambdak.torch.dispatch import refuse_onnx
 from lambdak.torch.packing import sym, unsym, width
 from torch import Tensor
@@ -29,6 +32,8 @@ _THREADS = 0  # the process's setting: an operator of PyTorch has no argument fo
 def eigenvalue(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> Tensor:
     """λ_k."""
     if not coords.is_cpu:
+        if launch := chosen(coords, dim):
+            return launch.solve(coords, dim, index, tridiagonal, False)[0]  # type: ignore[no-any-return]
         matrix, finite = _finite(coords, dim, tridiagonal)
         return torch.where(finite, torch.linalg.eigvalsh(matrix)[..., list(index)], torch.nan)
     value = coords.new_empty((*coords.shape[:-1], len(index)))
@@ -41,6 +46,8 @@ def eigenvalue(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool
 def eigenpair(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool) -> tuple[Tensor, Tensor]:
     """λ_k and v_k."""
     if not coords.is_cpu:
+        if launch := chosen(coords, dim):
+            return launch.solve(coords, dim, index, tridiagonal, True)  # type: ignore[no-any-return]
         values, vectors = _full(coords, dim, tridiagonal)
         return values[..., list(index)].contiguous(), vectors.mT[..., list(index), :].contiguous()
     value = coords.new_empty((*coords.shape[:-1], len(index)))
@@ -54,6 +61,8 @@ def eigenpair(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool)
 def eigenvalue_vjp(vector: Tensor, grad_value: Tensor, dim: int, tridiagonal: bool) -> Tensor:
     """Σ_m g_m v_m v_mᵀ in coordinates."""
     if not vector.is_cpu:
+        if launch := chosen(vector, dim):
+            return launch.outer(vector, grad_value, dim, tridiagonal)  # type: ignore[no-any-return]
         return unsym(vector.mT @ (vector * grad_value[..., None]), tridiagonal)
     grad = vector.new_empty((*vector.shape[:-2], width(dim, tridiagonal)))
     m = vector.shape[-2]
@@ -74,6 +83,10 @@ def eigenpair_vjp(
 ) -> Tensor:
     """Σ_m (g_m v_m + R_m h_m) v_mᵀ, symmetrised, in coordinates, with h the gradient of the vectors."""
     if not coords.is_cpu:
+        if launch := chosen(coords, dim):
+            return launch.vjp(  # type: ignore[no-any-return]
+                coords, (value, vector), (grad_value, grad_vector), dim, tridiagonal
+            )
         solved = _pseudo_inverse(coords, vector, grad_vector, tridiagonal)
         return unsym((grad_value[..., None] * vector + solved).mT @ vector, tridiagonal)
     m, grad = vector.shape[-2], torch.empty_like(coords, memory_format=torch.contiguous_format)

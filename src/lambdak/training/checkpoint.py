@@ -114,7 +114,7 @@ class NoCheckpoint(Checkpoint):
         return compute()
 
     def due(self) -> bool:
-        """Never."""
+        """Whether to save now: False, as nothing is saved."""
         return False
 
     def save(self, name: str, state: State) -> None:

@@ -104,14 +104,16 @@ class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class _Classes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose probabilities are known."""
+    """A classifier whose probabilities are known; its classes are sorted, as scikit-learn's metrics take them."""
 
     def __init__(self, classes: NDArray[Any], chances: FloatArray, codes: NDArray[np.intp], y: NDArray[Any]) -> None:
-        self.classes_, self.chances, self.codes, self.y = classes, chances, codes, classes[y.astype(np.intp)]
+        order = np.argsort(classes)
+        self.classes_, self.chances = classes[order], chances[:, order]
+        self.predicted, self.y = classes[codes], classes[y.astype(np.intp)]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of the rows, whatever X is."""
-        return np.asarray(self.classes_[self.codes])
+        return np.asarray(self.predicted)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the rows, whatever X is."""

@@ -33,7 +33,7 @@ class Entries:
 
     @classmethod
     def nothing(cls, n: int) -> Entries:
-        """No slots."""
+        """Entries of n rows without any slot."""
         return cls(np.empty((n, 0), np.int32), np.empty((n, 0), np.float32))
 
     @classmethod

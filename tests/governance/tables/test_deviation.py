@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from factor_table_cases import ONE_OUTPUT, OUTPUTS, UNCLAMPED, at_edges, extreme_rows, raw_of
 from fitted_models import X, fitted, rows_of
@@ -63,9 +64,21 @@ def test_the_worst_row_is_a_row_that_attains_the_deviation(kind):
     assert found == pytest.approx(tables.deviation.attained, rel=1e-6)
 
 
+def test_single_whole_numbers_leave_additive_bands_nothing_to_deviate():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"late": rng.integers(0, 6, 300), "owner": rng.integers(0, 2, 300)})
+    model = SpectralRegressor(effort="fast", dim=1, n_estimators=2, random_state=0, max_iter=8)
+    model.fit(table, table["late"] ** 2 - 5.0 * table["owner"])
+    bands = {"late": [1, 2, 3, 4, 5], "owner": [1]}
+    whole, real = (model.relativities(table, bands=bands, whole=named).deviation for named in (None, []))
+    assert whole.proven < 0.05 * real.proven  # at 1.999 the model is where it is at 2
+    assert (whole.whole, real.whole) == (("late", "owner"), ())
+
+
 @pytest.mark.parametrize("kind", ["free", "poisson"])
-def test_a_search_that_ends_at_once_still_proves(kind):
+def test_a_search_that_ends_at_once_still_proves_and_says_that_it_ended(kind):
     tables = fitted(kind).relativities(X, time_limit=1e-9)
+    assert "until the time limit: a longer one may prove less" in str(tables)
     rows = extreme_rows(kind)
     attacked(tables, kind, rows)
     assert np.isfinite(tables.deviation.proven)

@@ -301,6 +301,8 @@ def test_print_says_what_is_proven_and_what_was_observed():
     text = str(fitted("regressor").relativities(X, Y, **QUICK))
     assert "proven, for every possible row" in text
     assert "observed, on 240 rows" in text
+    assert text.index("observed, on 240 rows") < text.index("proven, for every possible row")  # what readers ask first
+    assert "the worst row that was found" in text
     assert "income  (never falls)" in text
     assert "missing, or any other level" in text
     convex = str(fitted("convex").relativities(X, **QUICK))

@@ -12,8 +12,7 @@ import pytest
 
 from lambdak.paper.data import ids
 from lambdak.paper.data.criteo import raw_criteo
-from lambdak.paper.data.encoders import bucket
-from lambdak.paper.data.ids import KINDS, counted_rows, criteo
+from lambdak.paper.data.ids import KINDS, bucket, counted_rows, criteo
 from lambdak.paper.data.miniature import criteo_lines
 from lambdak.paper.protocols import REAL_CONVENTIONS
 

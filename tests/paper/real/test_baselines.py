@@ -17,8 +17,7 @@ from lambdak.paper.real.baselines import (
     perceptron,
     sparse_reference,
 )  # fmt: skip
-from lambdak.paper.real.dense import DenseSpectral
-from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.real.learners import DenseSpectral, SparseSpectral
 
 
 @pytest.mark.slow

@@ -11,11 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
-from matplotlib.ticker import FixedFormatter, FixedLocator, Formatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, Formatter, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 from PIL import Image
 
 from lambdak.atomic import write_bytes
+from lambdak.table.number_scale import NumberScale
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart.
 BLUE, SKY, RED, GREEN = "#0072B2", "#56B4E9", "#D55E00", "#009E73"
@@ -28,6 +29,8 @@ _LARGE, _SMALL = 1e10, 1e-4  # beyond, powers of ten
 _LETTER = 0.62  # width of a letter, in font sizes
 _BETWEEN = 2.0  # letters between two labels
 _LEGEND_ROW = 15  # points
+_USUAL_TICKS = 4  # of an axis that is compressed at an end
+_MANY_DIGITS = 1e4  # from here on cells have separators: 1962 may be a year
 _FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # ticks of an axis of factors, times powers of ten
 _FEWEST_FACTORS, _MOST_FACTORS = 3, 7
 
@@ -150,7 +153,7 @@ class Spaced(MaxNLocator):
         self._most = most
 
     def __call__(self) -> Any:
-        """As many as fit."""
+        """Positions of as many ticks as fit without touching each other."""
         axis: Any = self.axis
         low, high = sorted(axis.get_view_interval())
         for most in range(self._most, 1, -1):
@@ -176,7 +179,36 @@ def separated(axis: Axis, most: int = 6, *, whole: bool = False, cells: bool = F
     located = Spaced(most) if isinstance(axis, XAxis) else MaxNLocator(most)
     located.set_params(integer=whole)
     axis.set_major_locator(located)
-    axis.set_major_formatter(Separated(1e4 if cells else 0.0))
+    axis.set_major_formatter(Separated(_MANY_DIGITS if cells else 0.0))
+
+
+def scaled(axis: Axis, scale: NumberScale | None) -> str:
+    """Give an axis the scale of its column before anything is drawn; returns what its label says about it.
+
+    Where all is even, or the column has levels, there is nothing to say.
+    """
+    if scale is None:
+        return ""
+    across = isinstance(axis, XAxis)
+    if scale.is_even:
+        separated(axis, whole=scale.whole, cells=True)
+        return ""
+    (axis.axes.set_xscale if across else axis.axes.set_yscale)("function", functions=(scale.places, scale.numbers))
+    ticks = scale.ticks(_USUAL_TICKS)
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FixedFormatter([_cell_tick(tick) for tick in ticks]))
+    axis.set_minor_locator(NullLocator())
+    span = axis.axes.axvspan if across else axis.axes.axhspan
+    for begin, end in ((scale.low, scale.first), (scale.last, scale.high)):
+        if begin < end:
+            span(begin, end, color=GREY, alpha=0.12, lw=0, zorder=0)
+    return "\n(compressed where it is shaded)"
+
+
+def _cell_tick(tick: float) -> str:
+    """A tick of a column, with separators of thousands from five digits on."""
+    text = f"{tick:,.10g}" if abs(tick) < 1e6 else f"{tick:,.0f}"
+    return text if abs(tick) >= _MANY_DIGITS else text.replace(",", "")
 
 
 def factors(axis: Axis) -> None:

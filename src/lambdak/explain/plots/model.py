@@ -20,6 +20,7 @@ from lambdak.explain.plots.canvas import (
     factors,
     legend_above,
     not_shown,
+    scaled,
     separated,
     short_name,
     side_by_side,
@@ -77,6 +78,7 @@ def change_label(effect: ColumnEffect, name: str) -> str:
 
 
 def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
+    compressed = scaled(ax.xaxis, effect.scale)
     ax.fill_between(effect.x, effect.low, effect.high, color=SKY, alpha=0.25, lw=0, label=_PROVEN)
     ax.plot(effect.x, np.array([effect.low, effect.high]).T, color=SKY, linewidth=1)
     ax.fill_between(effect.x, effect.observed_low, effect.observed_high, color=GREY, alpha=0.4, lw=0, label=_MOST)
@@ -93,8 +95,7 @@ def _draw_curve(effect: ColumnEffect, ax: Axes) -> None:
         place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "color": DARK, "alpha": 0.45, "lw": 0}
         ax.bar(effect.edges[:-1], height, np.diff(effect.edges), align="edge", label=_ROWS, **place)
     name = short_name(effect.column)
-    ax.set(xlabel=name, ylabel=change_label(effect, name))
-    separated(ax.xaxis, cells=True)
+    ax.set(xlabel=f"{name}{compressed}", ylabel=change_label(effect, name))
     (factors if effect.link == "log" else separated)(ax.yaxis)
 
 
@@ -192,12 +193,14 @@ def draw_pair(surface: PairSurface, ax: Axes | None = None, joint_only: bool = F
     values = surface.joint if joint_only else surface.effect
     most = float(np.abs(values).max()) or 1.0
     places = [_places(cells, kind) for cells, kind in zip((surface.x, surface.y), surface.kinds, strict=True)]
+    notes = [scaled(axis, scale) for axis, scale in zip((ax.xaxis, ax.yaxis), surface.scales, strict=True)]
     mesh = ax.pcolormesh(*places, values.T, cmap=_COLOURS, vmin=-most, vmax=most, shading="nearest")
     _dots(surface, ax)
-    for axis, cells, kind, name, hidden in zip(
-        (ax.xaxis, ax.yaxis), (surface.x, surface.y), surface.kinds, surface.columns, surface.hidden, strict=True
+    for axis, cells, kind, name, hidden, note in zip(
+        (ax.xaxis, ax.yaxis), (surface.x, surface.y), surface.kinds, surface.columns, surface.hidden, notes, strict=True
     ):
         _label(axis, cells, kind, name, hidden)
+        axis.set_label_text(axis.get_label_text() + note)
     log = surface.link == "log"
     what = "factor of the prediction" if log else f"change in {short_name(surface.words, 44)}"
     against = "\nand ".join(short_name(cells, 44) for cells in surface.references)
@@ -226,9 +229,7 @@ def _dots(surface: PairSurface, ax: Axes) -> None:
 
 
 def _label(axis: Any, points: tuple[Any, ...], kind: str, name: str, hidden: int) -> None:
-    if kind == "number":
-        separated(axis, cells=True)
-    else:
+    if kind != "number":
         turned = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"} if axis.axis_name == "x" else {}
         axis.set_ticks(np.arange(len(points)), distinct_names(points, _LONGEST), **turned)
     axis.set_label_text(short_name(name) + (f"\n({hidden:,} more levels are not shown)" if hidden else ""))

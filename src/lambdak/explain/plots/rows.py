@@ -19,6 +19,7 @@ from lambdak.explain.plots.canvas import (
     distinct_names,
     exponentials,
     legend_above,
+    scaled,
     separated,
     short_name,
     side_by_side,
@@ -43,9 +44,10 @@ def draw_waterfall(explanation: LocalExplanation, row: int = 0, ax: Axes | None 
     base, score = explanation.baseline_score[row], explanation.score[row]
     ends, positions = base + np.cumsum(steps), np.arange(len(steps))[::-1]
     ax.barh(positions, steps, left=ends - steps, color=[RISES if step > 0 else FALLS for step in steps], height=0.6)
-    for position, step, end in zip(positions, steps, ends, strict=True):
+    printed = amounts.adding_up(steps, explanation.moved(row, amounts))
+    for position, step, end, text in zip(positions, steps, ends, map(amounts.part, printed), strict=True):
         place = (max(end, end - step), position)
-        ax.annotate(amounts.part(step), place, (4, 0), textcoords="offset points", va="center")
+        ax.annotate(text, place, (4, 0), textcoords="offset points", va="center")
     said = (explanation.baseline_prediction[row], explanation.prediction[row])
     for value, predicted, label, color in zip((base, score), said, ("baseline", "this row"), (GREY, DARK), strict=True):
         ax.axvline(value, color=color, linewidth=1, linestyle="--", label=f"{label}: {amounts.prediction(predicted)}")
@@ -86,10 +88,10 @@ def draw_what_if(what_if: WhatIf, row: int = 0, ax: Axes | None = None) -> Axes:
     words = f"proven: {amounts.interval(low, high)}"
     name = short_name(what_if.column)
     if what_if.kind == "number":
+        compressed = scaled(ax.xaxis, what_if.scale)
         ax.axhspan(low, high, color=SKY, alpha=0.25, lw=0, label=words)
         ax.plot(x, predictions, color=BLUE, linewidth=2.5, label="prediction of this row")
-        ax.set_xlabel(name)
-        separated(ax.xaxis, cells=True)
+        ax.set_xlabel(f"{name}{compressed}")
     else:
         kept = np.argsort(predictions, kind="stable")
         kept = kept if len(kept) <= MOST_BARS else kept[_ends(len(kept))]

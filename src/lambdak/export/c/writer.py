@@ -83,7 +83,7 @@ class _File:
         }
 
     def header(self) -> str:
-        """The header."""
+        """Text of the header, ``model.h``."""
         formula = self.formula
         fields = "\n".join(self.row.fields())
         return self._filled(

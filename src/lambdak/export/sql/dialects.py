@@ -144,7 +144,7 @@ class DuckDB(Dialect):
         return f'(CAST({column} AS VARCHAR) COLLATE "C")'
 
     def keep_all(self) -> str | None:
-        """A struct."""
+        """Expression that keeps all columns of a row: the table's name, which is a struct."""
         return TABLE
 
     def unfold(self, kept: str) -> str:
@@ -228,7 +228,7 @@ class SQLite(Dialect):
         return f"CASE WHEN typeof({column}) IN ('integer', 'real') THEN CAST({column} AS REAL) END"
 
     def text_cell(self, column: str) -> str:
-        """Text."""
+        """Expression of a cell as text that is compared byte by byte."""
         return f"CAST({column} AS TEXT) COLLATE BINARY"
 
     def mixed_cell(self, column: str) -> tuple[str, str]:

@@ -253,7 +253,7 @@ class _Sample:
 
 
 def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows of a table, read as such."""
+    """Read a table, and keep only the given rows of it."""
     table = read_table(X, keep=False)
     shape = (len(rows), table.shape[1])
     return replace(table, shape=shape, read=lambda i, _: table.cells(i, rows), by_cell=not_plain)
@@ -275,7 +275,7 @@ def _groups(
         return banding(before, column, weights[0])
     if not isinstance(bands, str):
         return shared_bands(before.numbers(), after.numbers(), weights, bands)
-    return NumberBands(column.corners(), False)
+    return NumberBands(column.corners(), column.whole)
 
 
 def _unseen(column: Column, cells: Cells) -> NDArray[np.bool_]:

@@ -175,7 +175,7 @@ def _settled(model: Model, approval: Approval, design: Design, offset: Float64Ar
         sweep = Sweep.of(approval, readouts(model), design.take(rows), offset[rows], i)
         if len(sweep.points) < 2 and column.missing < 0:
             continue
-        bounds = sweep.whole()
+        bounds = sweep.bounds()
         bounds = bounds if len(sweep.points) > 1 or bounds.ends is None else bounds.ends
         always = (bounds.surplus >= 0).all(axis=1) & approval.attainable
         never = (bounds.shortfall < 0).all(axis=1)

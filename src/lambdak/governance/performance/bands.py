@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lambdak._checks import check_int
 from lambdak._types import Float64Array
+from lambdak.table.band_words import band_words
 from lambdak.table.category_levels import OTHER, shown
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
@@ -55,6 +56,7 @@ class NumberBands:
 
     ends: Float64Array
     whole: bool  # whether all numbers are whole
+    each: bool = False  # whether every end is a band of its own number
 
     @property
     def kind(self) -> Kind:
@@ -68,16 +70,8 @@ class NumberBands:
         return (*(self._name(j, last) for j in range(last + 1)), MISSING)
 
     def _name(self, j: int, last: int) -> str:
-        low, high = self.ends[j], self.ends[min(j + 1, last)]
-        if last == 0:
-            return "all numbers"
-        if j == last:
-            return f"≥ {_number(low)}"
-        if j == 0:
-            return f"≤ {_number(high - 1)}" if self.whole else f"< {_number(high)}"
-        if not self.whole:
-            return f"[{_number(low)}, {_number(high)})"
-        return _number(low) if high - low == 1 else f"{_number(low)}–{_number(high - 1)}"
+        low, high = (None if j == 0 else float(self.ends[j])), (None if j == last else float(self.ends[j + 1]))
+        return band_words(low, high, self.whole, self.ends.tolist() if self.each and last == 1 else ())
 
     def codes(self, cells: Cells) -> Codes:
         """The band of each number."""
@@ -97,7 +91,7 @@ class LevelBands:
 
     @property
     def kind(self) -> Kind:
-        """Levels."""
+        """What the groups are: levels."""
         return "levels"
 
     @property
@@ -118,7 +112,7 @@ def banding(cells: Cells, column: Column | None, weight: Float64Array | None = N
     Where a column has few distinct numbers, each is a band.
     """
     if column is not None and not column.is_number:
-        return LevelBands(_levels(cells, column.known_levels))
+        return LevelBands(_levels(cells, column.named_levels))
     if column is None and cells.kind not in ("number", "bool"):
         return LevelBands(_levels(cells, ()))
     x = cells.numbers()
@@ -164,7 +158,7 @@ def number_bands(x: Float64Array, weight: Float64Array | None, bands: int) -> Nu
         return NumberBands(np.zeros(1), True)
     whole = bool((values == np.floor(values)).all() and np.abs(values).max() < 2**53)
     if most > 1 and len(values) <= _FEW * most:
-        return NumberBands(values, whole)
+        return NumberBands(values, whole, True)
     return NumberBands(_short_ends(values, mass, most), whole)
 
 
@@ -213,13 +207,6 @@ def _levels(cells: Cells, known: Sequence[object]) -> tuple[object, ...]:
     """Levels of training, then others as they appear; neither missing cells nor the pooled level."""
     found = dict.fromkeys([*known, *cells.levels()[1]])
     return tuple(level for level in found if level is not None and level is not OTHER)
-
-
-def _number(value: float) -> str:
-    """A number in few digits, with separators of thousands."""
-    if value == 0 or 1e-4 <= abs(value) < 1e15:
-        return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
-    return f"{value:.6g}"
 
 
 def _apart(names: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ class Ranking:
 
     @classmethod
     def of(cls, score: Float64Array, exposure: Float64Array, actual: Float64Array) -> Ranking:
-        """Rank rows."""
+        """Rank rows by their score; rows of equal score end together."""
         order = np.argsort(score, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
         return cls(order, ends, exposure[order], actual[order])

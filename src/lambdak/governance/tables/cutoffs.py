@@ -9,7 +9,9 @@ import numpy as np
 
 from lambdak._checks import check_int, freeze_arrays
 from lambdak._types import Float64Array
+from lambdak.table.band_words import band_words
 from lambdak.table.frames import aligned, make_frame, number, percent
+from lambdak.table.knots import are_whole
 from lambdak.table.shown import Shown
 
 MOST_BANDS = 1000
@@ -75,6 +77,8 @@ class Cutoffs(Shown):
         See :func:`separation`.
     model_gini : float
         Gini of the model itself; NaN of rows that only the scorecard was given.
+    whole : bool
+        Whether all scores are whole numbers.
     """
 
     low: Float64Array
@@ -89,6 +93,7 @@ class Cutoffs(Shown):
     ks_score: float
     gini: float
     model_gini: float
+    whole: bool = False
     _like: Any = field(repr=False, default=None)
 
     def __post_init__(self) -> None:
@@ -106,12 +111,9 @@ class Cutoffs(Shown):
 
     def labels(self) -> list[str]:
         """The bands in words."""
-        found = []
-        for low, high in zip(self.low, self.high, strict=True):
-            begin, end = number(float(low)), number(float(high))
-            below = "all" if np.isinf(high) else f"below {end}"
-            found.append(below if np.isinf(low) else f"{begin} and above" if np.isinf(high) else f"{begin} to {below}")
-        return found
+        ends = [[None if np.isinf(end) else end for end in ends.tolist()] for ends in (self.low, self.high)]
+
+        return [band_words(low, high, self.whole) for low, high in zip(*ends, strict=True)]
 
     def __str__(self) -> str:
         head = ["score", "rows", "bad rate", "approved", "bad rate of approved", "bad declined"]
@@ -158,6 +160,7 @@ def make_cutoffs(
             ks_score=separated.ks_score,
             gini=separated.gini,
             model_gini=np.nan if model is None else separation(model, bad, weight).gini,
+            whole=are_whole(score),
             _like=like,
         )
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.eigen.lazy import cached_property
-from lambdak.table.category_levels import OTHER, shown
+from lambdak.table.band_words import band_words, number_words
+from lambdak.table.category_levels import OTHER
 from lambdak.table.cells import Cells
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
@@ -103,7 +104,7 @@ class _Numbers(Factor):
     column: Numeric
 
     def _missing_row(self) -> Row:
-        read = "" if self.column.has_missing else f" (read as {shown(self.column.median)})"
+        read = "" if self.column.has_missing else f" (read as {number_words(self.column.median)})"
         return Row("missing", f"missing{read}")
 
     def _with_missing(self, x: Sequence[float], owner: Sequence[int], jumps: Sequence[bool]) -> Vertices:
@@ -135,7 +136,10 @@ class Bands(_Numbers):
     def rows(self) -> tuple[Row, ...]:
         """The bands, then "missing"."""
         ends = [None, *self.edges.tolist(), None]
-        bands = [Row("band", _band_label(low, high), low, high) for low, high in pairwise(ends)]
+        bands = [
+            Row("band", band_words(low, high, self.whole, self.column.two_values or ()), low, high)
+            for low, high in pairwise(ends)
+        ]
         return (*bands, self._missing_row())
 
     @property
@@ -213,7 +217,7 @@ class Knots(_Numbers):
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The knots, then "missing"."""
-        return (*(Row("knot", plain(x), x, x) for x in self.nodes.tolist()), self._missing_row())
+        return (*(Row("knot", number_words(x), x, x) for x in self.nodes.tolist()), self._missing_row())
 
     @property
     def n_ordered(self) -> int:
@@ -249,7 +253,7 @@ class Levels(Factor):
 
     @cached_property
     def _known(self) -> list[object]:
-        return [level for level in self.column.known_levels if level is not None and level is not OTHER]
+        return list(self.column.named_levels)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -295,19 +299,3 @@ class Levels(Factor):
     def matrices(self, matrices: Float64Array) -> Float64Array:
         """Matrices (members, vertices, D) of the levels, and zero for an unseen one, if no levels were pooled."""
         return np.asarray(self.column.at_cells(matrices), np.float64)
-
-
-def plain(number: float) -> str:
-    """A number as people write it, all its digits: reading it gives the number back.
-
-    >>> plain(25.0), plain(0.1), plain(1e300)
-    ('25', '0.1', '1e+300')
-    """
-    whole = float(number).is_integer() and abs(number) < 1e15
-    return str(int(number)) if whole else repr(float(number))
-
-
-def _band_label(low: float | None, high: float | None) -> str:
-    if low is None:
-        return "all numbers" if high is None else f"below {plain(high)}"
-    return f"{plain(low)} and above" if high is None else f"{plain(low)} to below {plain(high)}"

@@ -20,6 +20,7 @@ from lambdak.model.readout import Readout
 from lambdak.table.close_names import asked
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
+from lambdak.table.whole_columns import Wholes, whole_columns
 
 _MOST_STRETCHES = 200  # that are joined; a column with more knots is thinned out
 _LINE_STRETCHES = 32  # of a column without knots
@@ -101,7 +102,7 @@ _MOST_BANDS = 1000
 BandsWanted = int | Mapping[str, int | Sequence[float]]
 
 
-def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Sequence[str]) -> Layout:
+def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Wholes) -> Layout:
     """The rows of the table of each column."""
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}; got {form!r}")
@@ -115,9 +116,9 @@ def make_layout(subject: Subject, form: str, bands: BandsWanted, whole: Sequence
     return Layout(subject.model.encoder, tuple(factors))
 
 
-def _whole_columns(columns: Sequence[Column], whole: Sequence[str]) -> Sequence[str]:
+def _whole_columns(columns: Sequence[Column], whole: Wholes) -> Sequence[str]:
     """Names of columns of numbers."""
-    names = [whole] if isinstance(whole, str) else list(whole)
+    names = whole_columns(columns, whole)
     numbers = [column.name for column in columns if column.is_number]
     for name in names:
         if name not in numbers:

@@ -161,12 +161,8 @@ def draw_cutoffs(cutoffs: Cutoffs, ax: Axes | None = None) -> Axes:
 
 def _tick(row: Row) -> str:
     """A row in few characters."""
-    if row.kind == "band":
-        if row.low is None or row.high is None:
-            return "all" if row.low is row.high else f"< {row.high:g}" if row.low is None else f"≥ {row.low:g}"
-        return f"{row.low:g}–{row.high:g}"
-    if row.kind == "knot":
-        return f"{row.low:g}"
+    if row.kind in ("band", "knot"):
+        return row.label
     return "any other" if row.kind == "other" else _short(row.label if row.kind == "level" else row.kind, _LONGEST)
 
 

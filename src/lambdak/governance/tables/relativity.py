@@ -30,6 +30,7 @@ from lambdak.model.outward import upwards
 from lambdak.shapes import Anchored
 from lambdak.table.cells import Cells
 from lambdak.table.frames import emptied, number
+from lambdak.table.whole_columns import Wholes
 
 BASES = ("largest", "mean")
 
@@ -103,6 +104,7 @@ class Relativities(TableSet):
             f"Factor tables of {self.output}",
             f"  {noun} = {number(self.base)} {'+ the amount' if self.link.free is IDENTITY else '× the relativity'} "
             f"of each of {len(self.tables)} tables",
+            *self._seen(apart),
             f"  proven, for every possible row{self._limits()}: {sentence(own.above, own.below, noun)}",
             f"  ({own.how}; the worst row that was found: {worst})",
         ]
@@ -110,10 +112,15 @@ class Relativities(TableSet):
             ends = {"below": self.link.low, "above": self.link.high}
             limits = " or ".join(f"{side} {number(end)}" for side, end in ends.items() if math.isfinite(end))
             lines.append(f"  a prediction {limits} becomes that")
-        if self.rows:
-            mean = upwards(own.mean, 3) if self.link.free is IDENTITY else f"{upwards(100 * math.expm1(own.mean), 3)} %"
-            lines.append(f"  observed, on {self.rows:,} rows: at most {apart} above or below, {mean} in the mean")
         return lines
+
+    def _seen(self, apart: str) -> list[str]:
+        """What the rows of X show, which comes before what no row can exceed."""
+        if not self.rows:
+            return []
+        mean = self.deviation.mean
+        words = upwards(mean, 3) if self.link.free is IDENTITY else f"{upwards(100 * math.expm1(mean), 3)} %"
+        return [f"  observed, on {self.rows:,} rows: at most {apart} above or below, {words} in the mean"]
 
     def head(self) -> dict[str, Any]:
         """What a reader of the JSON document needs beside the tables."""
@@ -148,7 +155,7 @@ def relativities(
     form: str = "bands",
     bands: BandsWanted = 10,
     two_way: Any = 0,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     base: str = "largest",
     decimals: int | None = None,
     output: Any = None,
@@ -178,8 +185,9 @@ def relativities(
         mapping from columns to such a number, or to the numbers at which bands end.
     two_way : int or list of pairs of names
         How many tables of two columns to add, those that bring the tables closest to the model; or which ones.
-    whole : names of columns
-        Columns that hold whole numbers only, such as ages: the proof is then about these, and closer for bands.
+    whole : names of columns, optional
+        Columns that hold whole numbers only, such as ages: the proof is then about these, and closer for bands, which
+        are called 18–24. None are those that held no others in training.
     base : {"largest", "mean"}
         Which row of a table has the relativity 1 (the amount 0): the one with most exposure, or none, and the mean has.
         With "largest" it is the cell at which a column is ``Anchored``, if it has one.

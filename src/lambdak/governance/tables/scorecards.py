@@ -28,6 +28,7 @@ from lambdak.pencil.definite import UNIT
 from lambdak.table.frames import emptied, number
 from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
+from lambdak.table.whole_columns import Wholes
 
 _GOOD = ("good", "paid", "repaid", "no default", "non-default")
 _BAD = ("bad", "default", "defaulted", "fraud")
@@ -63,7 +64,7 @@ class Scale(NamedTuple):
         return self.base_score - self.factor * math.log(self.base_odds)
 
     def plain(self) -> dict[str, Any]:
-        """As plain data, with what follows from it."""
+        """Settings of the scale as plain data, with the factor and offset that follow from them."""
         settings = {"pdo": self.pdo, "base_score": self.base_score, "base_odds": self.base_odds}
         return {**settings, "factor": self.factor, "offset": self.offset, "good": str(self.good), "bad": str(self.bad)}
 
@@ -132,18 +133,17 @@ class Scorecard(TableSet):
         """What the scorecard is and how far it is from the model, in sentences."""
         proof, scale = self.deviation, self.scale
         good, bad = (visible(repr(each)) for each in (scale.good, scale.bad))
+        seen, mean = (upwards(scale.factor * each) if self.rows else "" for each in (proof.observed, proof.mean))
         lines = [
             f"Scorecard: good is {good}, bad is {bad}; a higher score is better",
             f"  score = {number(self.base)} + the points of each of {len(self.tables)} tables",
             f"  {number(scale.base_score)} points are {number(scale.base_odds)} good for one bad; "
             f"{number(scale.pdo)} points more double the odds",
+            *([f"  observed, on {self.rows:,} rows: at most {seen} points, {mean} in the mean"] if self.rows else ()),
             f"  proven, for every possible row{self._limits()}: the score is at most {upwards(self.proven_points)} "
             f"points from the model's ({upwards(proof.proven)} in log-odds)",
             f"  ({proof.how}; the worst row that was found: {upwards(scale.factor * proof.attained)} points)",
         ]
-        if self.rows:
-            seen, mean = (upwards(scale.factor * each) for each in (proof.observed, proof.mean))
-            lines.append(f"  observed, on {self.rows:,} rows: at most {seen} points, {mean} in the mean")
         if self.cutoffs is not None and not np.isnan(self.cutoffs.ks):
             lines.append(
                 f"  KS {self.cutoffs.ks:.3f} at a score of {number(self.cutoffs.ks_score)}, Gini "
@@ -168,7 +168,7 @@ class Scorecard(TableSet):
         return {"base points": self.base, **self.scale.plain(), **points, **self._deviations(), **separates}
 
     def sheets(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """The cut-offs."""
+        """Sheets of the workbook beside the points: the cut-offs, if there are any."""
         return [] if self.cutoffs is None else [("Cut-offs", self.cutoffs.records())]
 
 
@@ -183,7 +183,7 @@ def scorecard(
     good: Any = None,
     sample_weight: ArrayLike | None = None,
     bands: BandsWanted = 10,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     rounded: bool = True,
     score_bands: int = 10,
     time_limit: float = 10.0,
@@ -210,8 +210,9 @@ def scorecard(
         How often each row counts.
     bands : int or mapping
         Most bands of a column of numbers, or where they end; see :func:`lambdak.governance.tables.relativities`.
-    whole : names of columns
-        Columns that hold whole numbers only: the proof is then about these, and closer.
+    whole : names of columns, optional
+        Columns that hold whole numbers only: the proof is then about these, and closer. None are those that held no
+        others in training.
     rounded : bool
         Whether points are whole numbers. The proof is about these.
     score_bands : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -60,9 +60,17 @@ def factor_sentence(above: float, below: float, noun: str) -> str:
     return f"the model gives {downwards(math.exp(-below))} to {most} times the {noun} of the tables"
 
 
+_MOST_NAMED = 4  # columns in a sentence
+
+
 def amount_sentence(above: float, below: float, noun: str) -> str:
     """How far predictions are apart, as amounts."""
     return f"the model's {noun} is at most {upwards(below)} below and {upwards(above)} above that of the tables"
+
+
+def _named(columns: Sequence[str]) -> str:
+    """Columns by name, if they are few."""
+    return ", ".join(map(visible, columns)) if len(columns) <= _MOST_NAMED else f"{len(columns)} columns"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -138,7 +146,7 @@ class TableSet(Shown):
         """What a proof is limited to, in words."""
         limits = {"within the training range of": self.deviation.within_range,
                   "with whole numbers in": self.deviation.whole}  # fmt: skip
-        return "".join(f", {words} {', '.join(map(visible, names))}" for words, names in limits.items() if names)
+        return "".join(f", {words} {_named(names)}" for words, names in limits.items() if names)
 
     def _deviations(self) -> dict[str, float]:
         proof = self.deviation

@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.optimize.changes.sweeps import Bounds, Sweep
-from lambdak.table.column_contract import Column
-from lambdak.table.numeric_column import Numeric
 
 _CLOSE = 0.05  # of the way from where a row is: what rounding may add to it
 _MOST_DIGITS = 18
-_MOST_WHOLE = 1e15  # beyond, all floats are whole
 _PARTS, _ROUNDS = 8, 4  # in which the end of a range is searched within a piece
 _MOST_OF = 0.9  # of what a column can gain, where it is not enough alone
 _MOST_LEVELS = 3  # that are named
@@ -46,12 +43,6 @@ def short_end(end: float, other: float, start: float, whole: bool) -> float:
         if min(end, other) <= found <= max(end, other):
             return found
     return _shortest(end, room, up)
-
-
-def seems_whole(column: Column, value: float) -> bool:
-    """Whether a column of numbers, of which this is one, seems to hold whole numbers."""
-    nodes = column.nodes() if isinstance(column, Numeric) else np.array([value])
-    return bool(value == round(value) and abs(value) < _MOST_WHOLE and (nodes == np.round(nodes)).all())
 
 
 def _shortest(end: float, room: float, up: bool) -> float:
@@ -113,10 +104,10 @@ def alternatives(sweep: Sweep, x: Float64Array, now: Float64Array, side: int) ->
     which a monotone column may point, or 0.
     """
     if sweep.levels:
-        return _of_levels(sweep.whole(), now, sweep.approval.attainable)
+        return _of_levels(sweep.bounds(), now, sweep.approval.attainable)
     if len(sweep.points) < 2:
         return _nothing(sweep, len(now))
-    return _Numbers(sweep, sweep.whole(), x, now, side).found()
+    return _Numbers(sweep, sweep.bounds(), x, now, side).found()
 
 
 def _of_levels(bounds: Bounds, now: Float64Array, attainable: bool) -> Alternatives:
@@ -207,7 +198,10 @@ class _Numbers:
         points, low, high = self.sweep.points, spans.low.copy(), spans.high.copy()
         above = points[near] > self.x
         piece = np.where(above, spans.first - 1, spans.last)
-        rows = np.flatnonzero(which & (piece >= 0) & (piece < len(points) - 1))
+        inside = (piece >= 0) & (piece < len(points) - 1)
+        if self.sweep.whole:  # between two neighbours there is nothing to find
+            inside[inside] = np.diff(points)[piece[inside]] > 1.0
+        rows = np.flatnonzero(which & inside)
         if not rows.size:
             return spans, None
         piece, up = piece[rows], above[rows]
@@ -220,6 +214,8 @@ class _Numbers:
             count = good.sum(axis=1)
             every = np.arange(len(rows))
             end, far = x[every, count], x[every, np.minimum(count + 1, _PARTS)]
+        if self.sweep.whole:
+            end = np.where(up, np.ceil(end), np.floor(end))
         low[rows], high[rows] = np.where(up, end, low[rows]), np.where(up, high[rows], end)
         x = _between(begin, end)
         part = some.within(piece, _ordered(x))

@@ -29,6 +29,7 @@ from lambdak.optimize.changes.rows import (
     Price,
     Surroundings,
     axis_around,
+    is_broken,
     model_of,
     movable,
     read_rows,
@@ -36,6 +37,7 @@ from lambdak.optimize.changes.rows import (
 )
 from lambdak.optimize.changes.targets import read_target, shown_prediction
 from lambdak.optimize.frontier import Clock, Moment, Solution, Status
+from lambdak.table.whole_columns import Wholes, whole_columns
 
 _DIGITS = 5  # of a move, after the first one
 _SAME = 1e-9  # cost below which a gap is zero
@@ -54,6 +56,8 @@ class Request:
         The price of a unit of each column, or of another level.
     directions, bounds : mappings of str
     whole : frozenset of str
+    whole_as_seen : bool
+        Whether these are what training saw: a row with another number is then not held to it.
     """
 
     names: tuple[str, ...]
@@ -61,6 +65,7 @@ class Request:
     directions: Mapping[str, str]
     bounds: Mapping[str, Any]
     whole: frozenset[str]
+    whole_as_seen: bool
 
     def around(self, row: DecidedRow) -> Surroundings:
         """The axes around a row."""
@@ -70,7 +75,7 @@ class Request:
                 column,
                 row.cells[column.name],
                 self.bounds.get(column.name),
-                column.name in self.whole,
+                column.name in self.whole and not (self.whole_as_seen and is_broken(row.cells[column.name])),
                 self.directions.get(column.name),
             )
             for column in columns
@@ -84,7 +89,7 @@ def make_request(
     cost: Any,
     directions: Mapping[str, str] | None,
     bounds: Mapping[str, Any] | None,
-    whole: Sequence[str],
+    whole: Wholes,
     scale: Mapping[str, float] | None,
 ) -> Request:
     """The request of a user, checked."""
@@ -108,7 +113,8 @@ def make_request(
         {name: weights.get(name, 1.0) / spread[name] for name in names},
         ways,
         {_name(model, column): ends for column, ends in (bounds or {}).items()},
-        frozenset(_name(model, column) for column in ([whole] if isinstance(whole, str) else whole)),
+        frozenset(_name(model, column) for column in whole_columns(model.encoder.columns, whole)),
+        whole is None,
     )
 
 
@@ -134,7 +140,7 @@ def counterfactual(
     n: int = 1,
     *,
     bounds: Mapping[str, Any] | None = None,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     scale: Mapping[str, float] | None = None,
     output: Any = None,
     offset: ArrayLike | None = None,
@@ -162,8 +168,8 @@ def counterfactual(
     bounds : mapping of str
         (low, high) of a number, by default its training range; the levels to choose from of a category. A row outside
         of them may stay where it is, or move towards them.
-    whole : sequence of str
-        Columns of whole numbers.
+    whole : sequence of str, optional
+        Columns of whole numbers; None are those that held no others in training, unless the row itself has another.
     scale : mapping of str to float
         The spreads of columns, by default those in training.
     output : class label or quantile level, optional
@@ -183,9 +189,9 @@ def counterfactual(
     >>> X = [[income, debt] for income in range(20) for debt in range(20)]
     >>> y = ["yes" if income > debt + 3 else "no" for income, debt in X]
     >>> model = SpectralClassifier(effort="fast", random_state=0).fit(X, y)
-    >>> change = counterfactual(model, [[5, 5]], "yes", actionable=["x0"], whole=["x0"])[0]
-    >>> change.status, change.after, change.point["x0"] > 5
-    ('optimal', 'yes', True)
+    >>> change = counterfactual(model, [[5, 5]], "yes", actionable=["x0"])[0]
+    >>> change.status, change.after, change.point["x0"]  # all of training were whole numbers
+    ('optimal', 'yes', 9)
     """
     own_model = model_of(model)
     request = make_request(own_model, actionable, cost, directions, bounds, whole, scale)

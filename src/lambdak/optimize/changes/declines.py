@@ -33,7 +33,7 @@ class ReasonTexts:
 
     @classmethod
     def read(cls, model: Model, texts: Any) -> ReasonTexts:
-        """As a user gives them: column → text, or (code, text)."""
+        """Read texts of reasons as a user gives them: column → text, or (code, text)."""
         return cls(column_texts(model.encoder.feature_names, texts))
 
     def of(self, column: str, value: Any, low: float, high: float) -> tuple[str, str]:

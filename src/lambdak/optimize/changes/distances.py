@@ -191,7 +191,8 @@ def first_crossing(region: Region, start: float, way: int) -> Crossing:
     ends = points[points >= start] if way > 0 else points[points <= start][::-1]
     if len(ends) < 2:
         return Crossing(way * np.inf, None)
-    pieces = _Pieces(region, way)
+    whole = region.axes[0].whole
+    pieces, close = _Pieces(region, way, whole), 1.0 if whole else _CLOSE * (points[-1] - points[0])
     near, far = ends[:-1], ends[1:]
     may, does = pieces.look(near, far)
     for _ in range(_ROUNDS):
@@ -199,9 +200,11 @@ def first_crossing(region: Region, start: float, way: int) -> Crossing:
             return Crossing(way * np.inf, None)
         k = int(np.argmax(may))
         near, far, may, does = near[k:], far[k:], may[k:], does[k:]  # nothing is reached before
-        if does[0] and abs(far[0] - near[0]) <= _CLOSE * (points[-1] - points[0]):
+        if does[0] and abs(far[0] - near[0]) <= close:
+            near = far if whole else near  # nothing is between two whole numbers
             break
         inner = np.linspace(near[0], far[0], _PARTS + 1)
+        inner = np.unique(np.rint(inner))[::way] if whole else inner
         if not (np.diff(inner) * way > 0).all():
             break
         more, there = pieces.look(inner[:-1], inner[1:])
@@ -215,12 +218,16 @@ class _Pieces(NamedTuple):
 
     region: Region
     way: int
+    whole: bool
 
     def look(self, near: Float64Array, far: Float64Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether pieces may reach the goal anywhere, (n,), and whether they do at their far end, (n,)."""
         low, high = (near, far) if self.way > 0 else (far, near)
         does = self.region.excess(far[:, None]) >= 0
-        return may_reach(self.region, low[:, None], high[:, None]) | does, np.asarray(does)
+        may = may_reach(self.region, low[:, None], high[:, None])
+        if self.whole:
+            may &= high - low > 1.0  # of a piece that is no longer, the near end was looked at before
+        return may | does, np.asarray(does)
 
 
 def may_reach(region: Region, low: Float64Array, high: Float64Array) -> NDArray[np.bool_]:

@@ -48,7 +48,7 @@ class ChosenPrediction:
     words: str
 
     def predictions(self, raw: Float64Array) -> Float64Array:
-        """As ``predict`` returns them, (n,), of raw scores (n, outputs)."""
+        """Predictions as ``predict`` returns them, (n,), of raw scores (n, outputs)."""
         return self.link.predictions(self.sign * raw[:, self.position])
 
     @property

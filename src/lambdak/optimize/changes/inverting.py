@@ -44,7 +44,8 @@ class Inverse(Shown):
     target : float
     value : float or None
         Of the numbers with which the prediction is the target, or just beyond it, the one that is closest to
-        ``current``: with the next float on the way back it is not yet there. None if no number reaches it.
+        ``current``: with the next float on the way back, or of a whole column the next whole number, it is not yet
+        there. None if no number reaches it.
     prediction : float
         What ``predict`` returns with ``value``; with ``current`` if no number reaches the target.
     reachable : tuple of float
@@ -77,13 +78,15 @@ class Inverse(Shown):
 
 
 def inverse(
-    model: Any, row: Any, column: str, target: float, output: Any = None, offset: float | None = None
-) -> Inverse:
+    model: Any, row: Any, column: str, target: float, output: Any = None, offset: float | None = None,
+    whole: bool | None = None,
+) -> Inverse:  # fmt: skip
     """The number of a monotone column with which the prediction of a row reaches ``target``.
 
     ``row`` is a table with one row, a mapping or a one-dimensional array. Predictions are those of ``predict``; of
     quantiles ``output`` is a level, the middle one by default, of two classes the one whose probability counts, the
-    second one by default, and of ordered classes the one up to which it does.
+    second one by default, and of ordered classes the one up to which it does. ``whole`` says whether only a whole
+    number will do; by default that is so if training saw no others in the column.
 
     Examples
     --------
@@ -92,8 +95,8 @@ def inverse(
     >>> y = [bid * size for bid, size in X]
     >>> model = SpectralRegressor(effort="fast", monotonic_cst={"x0": 1}, random_state=0).fit(X, y)
     >>> found = inverse(model, [10, 3], "x0", 45.0)
-    >>> 13 < found.value < 17, round(found.prediction, 9)
-    (True, 45.0)
+    >>> found.value, inverse(model, [10, 3], "x0", 45.0, whole=False).prediction.round(9)
+    (15.0, 45.0)
     """
     decided = read_row(model_of(model), row, offset)
     i, wanted = column_named(decided.model, column), chosen(decided.model, output)
@@ -101,7 +104,9 @@ def inverse(
     goal = float(target)
     if np.isnan(goal):
         raise ValueError("target must be a number; got nan")
-    return _Search(decided, wanted, i, sign, goal).result()
+    number = decided.model.encoder.columns[i]
+    only = isinstance(number, Numeric) and number.whole if whole is None else bool(whole)
+    return _Search(decided, wanted, i, sign, goal, only).result()
 
 
 def _direction(model: Model, readout: Readout, i: int) -> int:
@@ -133,13 +138,14 @@ def _proven_sign(readout: Readout, column: Numeric, i: int) -> int:
 @final
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A row, one prediction, one column (its position and the sign of its slope), and a target."""
+    """A row, one prediction, one column (its position, the sign of its slope, whether it is whole), and a target."""
 
     row: DecidedRow
     wanted: ChosenPrediction
     i: int
     sign: int
     target: float
+    whole: bool
 
     @property
     def column(self) -> Numeric:
@@ -175,8 +181,15 @@ class _Search:
         """The first float from ``begin`` on with which the prediction is at or beyond the target."""
         for before, after in self._steps(begin, 1 if up == (self.sign > 0) else -1):
             if self._is_there([after], up)[0]:
-                return self._halved(before, after, up)
+                value = self._halved(before, after, up)
+                return self._whole(value, begin) if self.whole else value
         return None
+
+    def _whole(self, value: float, begin: float) -> float | None:
+        """The next whole number on the way, if the column has it: it is beyond the target, as the slope has a sign."""
+        found = float(np.ceil(value) if value > begin else np.floor(value))
+        column = self.column
+        return found if not column.clamp or column.low <= found <= column.high or found == value else None
 
     def _is_there(self, numbers: Sequence[float], up: bool) -> NDArray[np.bool_]:
         predicted = self.predictions(numbers)

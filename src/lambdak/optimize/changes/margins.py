@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from lambdak._checks import check_non_negative
 from lambdak._types import Float64Array
 from lambdak.eigen.blas import single_threaded_blas
+from lambdak.model import Model
+from lambdak.model.rows import column_named
 from lambdak.optimize.axes import Axis
 from lambdak.optimize.changes.distances import ColumnMargin, JointMargin, Margins, first_crossing, may_reach
 from lambdak.optimize.changes.goals import Goal, Region
@@ -22,6 +24,7 @@ from lambdak.optimize.changes.rows import (
     Price,
     Surroundings,
     axis_around,
+    is_broken,
     model_of,
     movable,
     read_rows,
@@ -31,6 +34,7 @@ from lambdak.optimize.changes.targets import decision_goal, shown_prediction
 from lambdak.optimize.frontier import Clock, Status
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
+from lambdak.table.whole_columns import Wholes, whole_columns
 
 _FOLLOWED = 1e-6  # relative: a column that continues straight is followed as far on both sides
 _CLOSER = 6  # times that a closer row is looked for, before any proof
@@ -47,6 +51,7 @@ def margin(
     output: Any = None,
     *,
     levels: bool = True,
+    whole: Wholes = None,
     offset: ArrayLike | None = None,
     gap: float = 0.01,
     time_limit: float | None = 2.0,
@@ -68,6 +73,8 @@ def margin(
         Which prediction, see :func:`lambdak.optimize.predicted`.
     levels : bool
         Whether categories may move: another level is at a distance of 1.
+    whole : sequence of str, optional
+        Columns of whole numbers; None are those that held no others in training, unless the row itself has another.
     offset : array of shape (rows,), optional
         Added to the raw scores.
     gap : float
@@ -81,7 +88,7 @@ def margin(
     >>> X = [[a, b] for a in range(20) for b in range(20)]
     >>> model = SpectralRegressor(effort="fast", random_state=0).fit(X, [a - b for a, b in X])
     >>> found = margin(model, [[10, 5]], threshold=0.0, scale={"x0": 1, "x1": 1})[0]
-    >>> 2.0 < found.lower <= found.upper < 3.0  # a − b is 5, and both may move
+    >>> found.lower <= found.upper == 3.0  # a − b is 5, and both may move, by whole numbers
     True
     """
     frozen = model_of(model)
@@ -89,16 +96,21 @@ def margin(
         frozen.encoder.feature_names if columns is None else [columns] if isinstance(columns, str) else columns
     )
     spread = spreads(frozen, scale)
-    close = check_non_negative(gap, "gap")
+    close, wholes = check_non_negative(gap, "gap"), _named_wholes(frozen, whole)
     seconds = np.inf if time_limit is None else float(time_limit)
     found: list[JointMargin] = []
     with single_threaded_blas():
         for i, row in enumerate(read_rows(frozen, rows, offset)):
             goal, moving = decision_goal(row, threshold, output), _columns(row, names, levels)
-            found.append(_margin(row, goal, moving, spread, (close, seconds), i))
+            found.append(_margin(row, goal, moving, spread, (close, seconds), i, wholes))
             if found[-1].status == Status.INTERRUPTED.value:
                 break
     return Margins(tuple(found), rows)
+
+
+def _named_wholes(model: Model, whole: Wholes) -> list[str]:
+    names = whole_columns(model.encoder.columns, whole)
+    return [model.encoder.feature_names[column_named(model, name)] for name in names]
 
 
 def _columns(row: DecidedRow, names: Sequence[str], levels: bool) -> list[Column]:
@@ -112,8 +124,11 @@ def _margin(
     spread: Mapping[str, float],
     limits: tuple[float, float],
     i: int,
+    wholes: Sequence[str],
 ) -> JointMargin:
-    axes = tuple(_axis(column, row.cells[column.name]) for column in columns)
+    begin = [row.cells[column.name] for column in columns]
+    pairs = zip(columns, begin, strict=True)
+    axes = tuple(_axis(column, cell, column.name in wholes and not is_broken(cell)) for column, cell in pairs)
     singles = tuple(
         _single(row, goal, column, axis, spread[axis.name]) for column, axis in zip(columns, axes, strict=True)
     )
@@ -130,12 +145,12 @@ def _margin(
     )
 
 
-def _axis(column: Column, cell: Any) -> Axis:
-    """The whole range of a column; one that continues straight is followed for its training range on each side."""
+def _axis(column: Column, cell: Any, whole: bool) -> Axis:
+    """The full range of a column; one that continues straight is followed for its training range on each side."""
     if not isinstance(column, Numeric) or column.clamp:
-        return axis_around(column, cell)
+        return axis_around(column, cell, None, whole)
     low, high = min(column.low, cell), max(column.high, cell)
-    return axis_around(column, cell, (low - (high - low), high + (high - low)))
+    return axis_around(column, cell, (low - (high - low), high + (high - low)), whole)
 
 
 # ---- one column alone
@@ -148,7 +163,7 @@ def _single(row: DecidedRow, goal: Goal, column: Column, axis: Axis, spread: flo
     if column.bounded or crossing.upper == np.inf or crossing.lower > crossing.upper * (1 - _FOLLOWED):
         return crossing
     wider = axis_around(
-        column, crossing.cell, (crossing.cell - crossing.upper, crossing.cell + crossing.upper)
+        column, crossing.cell, (crossing.cell - crossing.upper, crossing.cell + crossing.upper), axis.whole
     )  # as far on the other side
     return _of_numbers(row, goal, column, wider, spread)
 
@@ -268,8 +283,8 @@ def _back(region: Region, price: Price, x: Float64Array) -> Float64Array:
     away = np.where(price.levels, 0.0, x - price.start)
     for _ in range(_ROUNDS):
         shares = np.linspace(invalid, valid, _PARTS + 1)[:-1]
-        there = region.excess(x + (shares - 1)[:, None] * away) >= 0
+        there = region.excess(price.outwards(x + (shares - 1)[:, None] * away)) >= 0
         first = int(np.argmax(there)) if there.any() else _PARTS
         tried = np.append(shares, valid)
         invalid, valid = tried[max(first - 1, 0)], tried[first]
-    return np.asarray(x + (valid - 1) * away)
+    return price.outwards(x + (valid - 1) * away)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lambdak._types import Float64Array
 from lambdak.model import Model
-from lambdak.optimize.changes.alternatives import seems_whole, short_end
+from lambdak.optimize.changes.alternatives import short_end
 from lambdak.optimize.changes.goals import Region
 from lambdak.optimize.changes.rows import Price
 from lambdak.optimize.changes.sweeps import moved
@@ -123,7 +123,7 @@ class Moves:
         """The valid coordinate next to an invalid one."""
         for _ in range(_ROUNDS):
             tried = np.linspace(invalid, x[i], _PARTS + 1)[1:]
-            tried = self._rounded(tried, i)
+            tried = self.price.outwards(tried, i)
             points = np.repeat(x[None], len(tried), axis=0)
             points[:, i] = tried
             first = int(np.argmax(self.region.excess(points) >= 0))
@@ -131,14 +131,7 @@ class Moves:
         return x
 
     def _coordinates(self, end: float, shares: Float64Array, i: int) -> Float64Array:
-        return self._rounded(self.price.start[i] + shares * (end - self.price.start[i]), i)
-
-    def _rounded(self, x: Float64Array, i: int) -> Float64Array:
-        """Whole coordinates, away from the row's own."""
-        if not self.price.whole[i]:
-            return x
-        away = np.where(x >= self.price.start[i], np.ceil(x), np.floor(x))
-        return np.asarray(away)
+        return self.price.outwards(self.price.start[i] + shares * (end - self.price.start[i]), i)
 
 
 @final
@@ -209,6 +202,8 @@ class Moving:
         The numbers of the rows; NaN where there is none to begin from.
     levels : sequence of tuple
         The levels of each column that may be named.
+    whole : array of shape (columns,)
+        Which columns hold whole numbers only.
     """
 
     model: Model
@@ -219,6 +214,7 @@ class Moving:
     gain: Float64Array
     start: Float64Array
     levels: Sequence[tuple[Any, ...]]
+    whole: NDArray[np.bool_]
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -266,6 +262,7 @@ class Moving:
         for _ in range(_HALVINGS):
             share = 0.5 * (enough + less)
             cells = np.where(moves, start + _at(share, rows, len(start)) * (chosen - start), chosen)
+            cells = np.where(self.whole & moves, np.where(chosen > start, np.ceil(cells), np.floor(cells)), cells)
             good = self.approved(rows, dict(enumerate(cells[rows].T)))
             found[rows[good]] = cells[rows[good]]
             enough, less = np.where(good, share, enough), np.where(good, less, share)
@@ -276,7 +273,7 @@ class Moving:
         short = chosen.copy()
         for row, i in np.argwhere(~np.isnan(chosen) & ~np.isnan(self.start)).tolist():
             start, own, best = self.start[row, i], chosen[row, i], self.best[row, i]
-            short[row, i] = short_end(float(own), float(best), float(start), seems_whole(self.columns[i], start))
+            short[row, i] = short_end(float(own), float(best), float(start), bool(self.whole[i]))
         rows = np.flatnonzero((short != chosen).any(axis=1) & ~np.isnan(chosen).all(axis=1))
         good = rows[self.approved(rows, dict(enumerate(short[rows].T)))]
         found = chosen.copy()

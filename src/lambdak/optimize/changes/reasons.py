@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, final
 
@@ -17,7 +17,7 @@ from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
 from lambdak.model.readout import readouts
 from lambdak.model.rows import column_named, given_table
-from lambdak.optimize.changes.alternatives import Alternatives, alternatives, seems_whole, short_end
+from lambdak.optimize.changes.alternatives import Alternatives, alternatives, short_end
 from lambdak.optimize.changes.declines import Decision, Reason, Reasons, ReasonTexts
 from lambdak.optimize.changes.moves import Moving
 from lambdak.optimize.changes.rows import model_of
@@ -27,7 +27,11 @@ from lambdak.table.design import Design
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table
 from lambdak.table.rows import optional_rows
+from lambdak.table.visible import warn_user
+from lambdak.table.whole_columns import Wholes, whole_columns
 
+_NARROW = 0.1  # of the spread of a column: no one can aim at a narrower range
+_UNDIRECTED = ("warn", "exclude", "name")
 _ROWS_AT_ONCE, _CELLS_AT_ONCE = 1 << 11, 1 << 22  # so that memory stays bounded
 
 
@@ -45,8 +49,13 @@ def reasons(
     output: Any = None,
     offset: ArrayLike | None = None,
     together: bool = True,
+    whole: Wholes = None,
+    undirected: str = "warn",
 ) -> Reasons:
     """The principal reasons of each declined row, and what would have been enough.
+
+    A range that is narrow beside the spread of its column is nothing that a person can aim at, and comes last. Columns
+    that are never named still count: ``unnamed`` is their share.
 
     A reason is a column that moves the row away from an approval, against the baseline, and that has another value
     which provably moves it closer. "Had it been 30 or less, the decision would have been approval" holds for every
@@ -69,7 +78,7 @@ def reasons(
     texts : mapping
         Column → text of its reason, or (code, text).
     exclude : sequence of str
-        Columns that are never named, such as protected ones.
+        Columns that are never named, beside the ``protected_features`` of the estimator.
     immutable : sequence of str
         Columns that are named, but without what they should have been, such as age.
     baseline : table, optional
@@ -81,6 +90,11 @@ def reasons(
         Added to the raw scores.
     together : bool
         Whether to look for a few columns that are enough together, where none is enough alone.
+    whole : sequence of str, optional
+        Columns of whole numbers, of which nothing else is said; None are those that held no others in training.
+    undirected : {"warn", "exclude", "name"}
+        What to do with columns of numbers without a promised direction, of which "too low" may surprise: name them and
+        warn of it, never name them, or just name them.
 
     Examples
     --------
@@ -98,12 +112,39 @@ def reasons(
         frozen, approval, check_int(top, "top", 1, 1 << 20), ReasonTexts.read(frozen, texts),
         _names(frozen, exclude, "exclude"), _names(frozen, immutable, "immutable"),
         middle_approval(frozen, approval, baseline), bool(together),
+        _names(frozen, whole_columns(frozen.encoder.columns, whole), "whole"),
     )  # fmt: skip
+    free = frozenset(
+        i for i, own in enumerate(frozen.encoder.columns) if own.is_number and not approval.side(frozen, i)
+    )
+    if undirected not in _UNDIRECTED:
+        raise ValueError(f"undirected must be one of {', '.join(map(repr, _UNDIRECTED))}; got {undirected!r}")
+    if undirected == "exclude":
+        request = replace(request, excluded=request.excluded | free)
     table = given_table(frozen, rows)
     offsets = optional_rows(offset, table.shape[0], "offset")
     with single_threaded_blas():
         found = _Rows.of(request, table, offsets).decisions()
+    if undirected == "warn":
+        _warn_of(found, {frozen.encoder.columns[i].name for i in free})
     return Reasons(tuple(found), approval.what, approval.rises, approval.goal.words, rows)
+
+
+class DirectionWarning(UserWarning):
+    """Reasons name columns of which nothing was promised about the direction."""
+
+
+def _warn_of(found: Sequence[Decision], free: Collection[str]) -> None:
+    """Warn of reasons that say too low, or too high, where nothing was promised about the direction."""
+    named = dict.fromkeys(reason.column for one in found for reason in one.reasons if reason.column in free)
+    if named:
+        first = next(iter(named))
+        warn_user(
+            f"reasons name columns without a promised direction, {', '.join(map(repr, named))}: that one of them is "
+            f"too low, or too high, may surprise its reader. Fit with monotonic_cst={{{first!r}: 1}} (or -1), or "
+            "decide with undirected='exclude', which never names them, or undirected='name'",
+            DirectionWarning,
+        )
 
 
 def _names(model: Model, columns: Any, what: str) -> frozenset[int]:
@@ -127,6 +168,7 @@ class _Request:
     immutable: frozenset[int]
     baseline: Any
     together: bool
+    whole: frozenset[int]
 
 
 @final
@@ -196,7 +238,8 @@ class _Declined:
         outputs = readouts(model)
         for i in np.flatnonzero(looked.any(axis=0)).tolist():
             some = np.flatnonzero(looked[:, i])
-            sweep = Sweep.of(request.approval, outputs, every.design.take(rows[some]), every.offset[rows[some]], i)
+            design, offset = every.design.take(rows[some]), every.offset[rows[some]]
+            sweep = Sweep.of(request.approval, outputs, design, offset, i, i in request.whole)
             column = model.encoder.columns[i]
             x = np.asarray(every.cells[i][rows[some]], np.float64) if column.is_number else np.zeros(len(some))
             now = request.approval.excess(raw[some]) + sweep.rounding.sum(axis=0)
@@ -224,12 +267,20 @@ class _Declined:
         return np.asarray((self.against[k] > 0) & (self.gain[k] > 0))
 
     def _ranked(self, k: int) -> list[int]:
-        """Columns in the order of what they add; if none adds anything, of what they could gain."""
+        """Columns in the order of what they add; if none adds anything, of what they could gain; narrow ranges last."""
         worse = self._worse(k)
         key = self.against[k] if worse.any() else self.gain[k]
         usable = worse if worse.any() else self.gain[k] > 0
-        order = np.argsort(-key, kind="stable")
+        order = np.lexsort((-key, [self._is_narrow(k, i) for i in range(len(key))]))
         return [int(i) for i in order if usable[i]][: self.all.request.top]
+
+    def _is_narrow(self, k: int, i: int) -> bool:
+        """Whether what a column should have been is a range that is narrow beside its spread."""
+        place, own, levels = self.found.get(i, (None, None, ()))
+        if place is None or own is None or levels or place[k] < 0 or i in self.all.request.immutable:
+            return False
+        width = float(own.high[place[k]] - own.low[place[k]]) + (i in self.all.request.whole)
+        return width < _NARROW * self.all.request.model.encoder.columns[i].spread
 
     def _reasons(self, k: int, order: Sequence[int]) -> Iterator[Reason]:
         for rank, i in enumerate(order, 1):
@@ -266,7 +317,10 @@ class _Declined:
         low, high, column = float(own.low[at]), float(own.high[at]), self.all.request.model.encoder.columns[i]
         if value is None or not isinstance(column, Numeric):
             return low, high
-        whole = seems_whole(column, value)
+        if column.two_values is not None:  # the one of them that is in the range
+            inside = [one for one in column.two_values if low <= one <= high]
+            low, high = (inside[0], inside[0]) if len(inside) == 1 else (low, high)
+        whole = i in self.all.request.whole
         if low > value:
             near = short_end(low, min(high, column.high), value, whole)
             return near, short_end(high, near, math.nan, whole)
@@ -286,7 +340,7 @@ class _Declined:
                 start[:, i] = self.all.cells[i][rows]
         moving = Moving(
             request.model, request.approval, self.all.design.take(rows), self.all.offset[rows], best, self.gain[some],
-            start, levels,
+            start, levels, np.isin(np.arange(len(columns)), list(request.whole)),
         )  # fmt: skip
         found = moving.together() if len(some) else []
         return {

@@ -133,6 +133,11 @@ class Price:
         moved = np.abs(x - self.start[i])
         return np.asarray(self.unit[i] * ((moved != 0) if self.levels[i] else moved))
 
+    def outwards(self, x: Float64Array, i: Any = slice(None)) -> Float64Array:
+        """Coordinates of axes ``i`` with whole ones rounded away from the row's own."""
+        start = self.start[i]
+        return np.asarray(np.where(self.whole[i], np.where(x >= start, np.ceil(x), np.floor(x)), x))
+
     def total(self, x: Float64Array) -> Float64Array:
         """What points (n, axes) cost, (n,)."""
         return self.joined(self.parts(x))
@@ -205,11 +210,16 @@ def axis_around(column: Column, cell: Any, bounds: Any = None, whole: bool = Fal
     if not column.is_number:
         return _levels_around(column, cell, bounds, way)
     axis = make_axis([column], bounds, whole)
-    if whole and cell != np.round(cell):
+    if whole and is_broken(cell):
         raise ValueError(f"column {column.name!r} must hold a whole number in every row, as it is in whole; got {cell}")
     points = np.union1d(axis.points, [cell])
     points = points[points >= cell] if way == "up" else points[points <= cell] if way == "down" else points
     return Axis(column.name, points, (), whole)
+
+
+def is_broken(cell: Any) -> bool:
+    """Whether a cell is a number that is not whole."""
+    return isinstance(cell, float) and not cell.is_integer()
 
 
 def _levels_around(column: Column, cell: Any, bounds: Any, way: str | None) -> Axis:

@@ -35,6 +35,7 @@ from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import Table, one_row
 
 _PIECES = 24  # of a column, at least
+_WHOLES = 64  # whole numbers that are looked at one by one
 _OUTWARDS = 1 + 1e-12  # covers the rounding of the share of a piece
 _NODES_AT_ONCE = 1 << 15
 
@@ -81,6 +82,8 @@ class Sweep:
     offset : array of shape (rows,)
     rates : Rates
         Along whole pieces, each (N − 1,).
+    whole : bool
+        Whether only whole numbers are meant: a piece from one to the next holds no other.
     """
 
     column: Column
@@ -93,13 +96,17 @@ class Sweep:
     rounding: Float64Array
     offset: Float64Array
     rates: Rates
+    whole: bool = False
 
     @classmethod
-    def of(cls, approval: Approval, outputs: Sequence[Readout], design: Design, offset: Float64Array, i: int) -> Sweep:
+    def of(
+        cls, approval: Approval, outputs: Sequence[Readout], design: Design, offset: Float64Array, i: int,
+        whole: bool = False,
+    ) -> Sweep:  # fmt: skip
         """The column at position ``i`` of design rows."""
         used = [outputs[k] for k in approval.outputs]
         column = used[0].columns[i]
-        points, levels = _points(column)
+        points, levels = _points(column, whole)
         still = Design(design.ids, design.weights.copy())
         still.weights[:, list(slots_of(used[0].columns)[i])] = 0.0
         cells = column.cell_rows(levels if levels else points) if len(points) else np.zeros((0, column.width))
@@ -108,7 +115,7 @@ class Sweep:
         return cls(
             column, i, points, levels, approval, used, [others for others, _ in found],
             np.stack([rounding for _, rounding in found]) + 8 * UNIT * np.abs(offset), offset,
-            [weyl(output, moves, i) if len(moves) else (np.zeros(0), np.zeros(0)) for output in used],
+            [_rates(output, moves, i, points, whole) for output in used], whole,
         )  # fmt: skip
 
     def take(self, rows: NDArray[Any]) -> Sweep:
@@ -116,10 +123,10 @@ class Sweep:
         others = [other[:, rows] for other in self.others]
         return Sweep(
             self.column, self.i, self.points, self.levels, self.approval, self.outputs, others, self.rounding[:, rows],
-            self.offset[rows], self.rates,
+            self.offset[rows], self.rates, self.whole,
         )  # fmt: skip
 
-    def whole(self) -> Bounds:
+    def bounds(self) -> Bounds:
         """The bounds on all pieces of all rows."""
         values = self.values(self.points[None])
         ends = self._bounds(values, values, values, None)
@@ -211,8 +218,21 @@ def moved(
     return Design(ids, weights)
 
 
-def _points(column: Column) -> tuple[Float64Array, tuple[Any, ...]]:
+def _rates(
+    output: Readout, moves: Float64Array, i: int, points: Float64Array, whole: bool
+) -> tuple[Float64Array, Float64Array]:
+    """How far a raw score can fall and rise along pieces; not at all within one that holds nothing to choose."""
+    if not len(moves):
+        return np.zeros(0), np.zeros(0)
+    within = np.diff(points) > 1.0 if whole else np.ones(len(moves), bool)
+    down, up = weyl(output, moves, i)
+    return np.where(within, down, 0.0), np.where(within, up, 0.0)
+
+
+def _points(column: Column, whole: bool) -> tuple[Float64Array, tuple[Any, ...]]:
     """Where pieces begin and end, or the levels, at last all that are pooled or unseen."""
+    if isinstance(column, Numeric) and whole:
+        return column.whole_grid(_WHOLES, _PIECES), ()
     if isinstance(column, Numeric):
         return np.unique(column.grid(column.low, column.high, _PIECES)), ()
     levels = (*(level for level in column.known_levels if level is not None and level is not OTHER), OTHER)

@@ -20,7 +20,7 @@ from scipy.special import expit, logsumexp
 from lambdak._types import Float64Array
 from lambdak.losses import Link
 from lambdak.losses.links import CLOGLOG, EXPONENT_LIMIT, IDENTITY, LOG, LOGIT, LOGLOG
-from lambdak.optimize.relaxation import Boxes, Separable, linear, relax
+from lambdak.optimize.relaxation import STEPS, Boxes, Separable, linear, relax
 from lambdak.optimize.scores import Score
 
 _LINE_ROUNDING = 1e-13  # of a line and of a link, relative to what they are computed from
@@ -113,15 +113,16 @@ def _logistic_below(low: Float64Array, high: Float64Array) -> Line:
 @final
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """Boxes, and the relaxations of raw scores on them, each computed once."""
+    """Boxes, and the relaxations of raw scores on them after some steps of ascent, each computed once."""
 
     boxes: Boxes
+    steps: int = STEPS
     known: dict[int, Separable] = field(default_factory=dict)
 
     def of(self, score: Score) -> Separable:
         """The lower bound of a raw score."""
         if id(score) not in self.known:
-            self.known[id(score)] = relax(score, self.boxes)
+            self.known[id(score)] = relax(score, self.boxes, self.steps)
         return self.known[id(score)]
 
 

@@ -19,11 +19,12 @@ from lambdak.optimize.linear import LinearRows, propagate
 from lambdak.optimize.minimum.bounded import Relaxed
 from lambdak.optimize.minimum.descent import Incumbent, descend_by_majorants, straight_score
 from lambdak.optimize.minimum.problem import Minimization
-from lambdak.optimize.relaxation import Boxes, Separable, linear
+from lambdak.optimize.relaxation import MOST_STEPS, STEPS, Boxes, Separable, linear
 from lambdak.optimize.scores import Score
 
 _AT_ONCE = 1 << 18  # floats of one relaxation: how many boxes are halved together
 _MOST_AT_ONCE = 256
+_FIRST_BOXES = 3  # the first one and its halves, on whose bounds more work is spent
 _DUAL_STEPS = 12
 _FIRST_SEARCH = 1024  # boxes, after which points are looked for once more
 _MOST_JOINT = 512  # combinations of vertices
@@ -114,7 +115,8 @@ class BranchAndBound:
     def _tighten_(self, boxes: Open, rows: NDArray[np.intp], joint: bool) -> None:
         """Raise the bounds of some boxes, and try the points where these are reached."""
         low, high = boxes.low[rows], boxes.high[rows]
-        relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint))
+        steps = MOST_STEPS if self.frontier.work <= _FIRST_BOXES else STEPS
+        relaxed = Relaxed(Boxes.between(self.problem.axes, low, high, joint), steps)
         objective = self.problem.objective.relaxed(relaxed)
         rooms = self.rows.rooms(low, high).T
         limits = [

@@ -21,6 +21,7 @@ from lambdak.table.close_names import asked, shown_names
 from lambdak.table.column_contract import Column
 from lambdak.table.numeric_column import Numeric
 from lambdak.table.read import read_table
+from lambdak.table.whole_columns import Wholes, whole_columns
 
 
 @final
@@ -96,17 +97,17 @@ class Builder:
 
 def build(
     objective: Expression, limits: Sequence[Limit], free: Sequence[str], bounds: Any, fixed: Any,
-    whole: Sequence[str], maximize: bool,
+    whole: Wholes, maximize: bool,
 ) -> Minimization:  # fmt: skip
     """The problem of :func:`lambdak.optimize.minimize`."""
     columns = _columns([objective, *(limit.expression for limit in limits)])
     row = read_row(fixed, list(columns))
     bounds = _by_name(bounds, free)
-    _check_names(columns, free, bounds, whole, row)
+    _check_names(columns, free, bounds, () if whole is None else whole_columns((), whole), row)
     check_fixed_inputs(columns, {name: cell for name, cell in row.items() if name not in free})
     named = {name for expression in (objective, *(limit.expression for limit in limits)) for name in expression.columns}
     finite = {name: _finite(name, columns[name], bounds.get(name), name in named) for name in free}
-    axes = tuple(_axis(name, columns[name], finite[name], name in whole) for name in free)
+    axes = tuple(_axis(name, columns[name], finite[name], _is_whole(columns[name], name, whole)) for name in free)
     builder = Builder(axes, row)
     function = builder.function(objective, -1.0 if maximize else 1.0)
     sign = -1.0 if maximize else 1.0
@@ -191,6 +192,13 @@ def _check_names(
         raise ValueError(
             f"columns {shown_names(absent)} are neither free nor fixed: give them in fixed{asked(absent[0], known)}"
         )
+
+
+def _is_whole(columns: Sequence[Column], name: str, whole: Wholes) -> bool:
+    """Whether a column may hold whole numbers only: as the user says, or as all models have seen it."""
+    if whole is not None:
+        return name in whole_columns((), whole)
+    return bool(columns) and len(whole_columns(columns, None)) == len(columns)
 
 
 def _axis(name: str, columns: Sequence[Column], bounds: Any, whole: bool) -> Axis:

@@ -22,6 +22,7 @@ from lambdak.optimize.minimum.expression import Expression, as_expression, evalu
 from lambdak.optimize.minimum.problem import Minimization
 from lambdak.optimize.minimum.result import Optimum
 from lambdak.optimize.scores import is_pencil
+from lambdak.table.whole_columns import Wholes
 
 _SMALL = 1e-3  # of the objective's spread: values closer to zero than this count as this far from it
 METHOD = "convex-concave"
@@ -41,7 +42,7 @@ def minimize(
     maximize: bool = False,
     gap: float = 1e-4,
     time_limit: float | None = None,
-    whole: Sequence[str] = (),
+    whole: Wholes = None,
     models: Mapping[str, Any] | None = None,
     output: Any = None,
     progress: Callable[[Moment], None] | None = None,
@@ -72,8 +73,8 @@ def minimize(
         When to end: |value − bound| ≤ gap · |value|.
     time_limit : float, optional
         Seconds, after which the best row so far is returned with its bound. An interrupt (Ctrl-C) does the same.
-    whole : names of columns
-        Free columns that hold whole numbers only.
+    whole : names of columns, optional
+        Free columns that hold whole numbers only; None are those that did in training.
     models : mapping, optional
         Name → fitted estimator, for names in ``constraints``.
     output : class label, quantile level, or position of one, optional
@@ -109,8 +110,7 @@ def minimize(
     objective = as_expression(model) if output is None else predicted(model, output)
     names = _free_names(model, objective, free, fixed)
     limits = read_constraints(constraints, names, models or {})
-    ends, counts = {} if bounds is None else bounds, [whole] if isinstance(whole, str) else whole
-    problem = build(objective, limits, names, ends, fixed, counts, maximize)
+    problem = build(objective, limits, names, {} if bounds is None else bounds, fixed, whole, maximize)
     clock = _clock(problem, check_positive(gap, "gap"), time_limit, progress)
     with single_threaded_blas(), np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         solution = solve(problem, clock, random_state, method)
@@ -197,7 +197,7 @@ def convex_concave(problem: Minimization, clock: Clock, rng: np.random.Generator
     if score is None:
         raise ValueError(
             f"method={METHOD!r} minimises one raw score over straight columns within linear constraints: a Pencil, or "
-            "a regressor with n_knots=0, without whole numbers or levels; leave method out for all others"
+            "a regressor with n_knots=0, without whole numbers (whole=[]) or levels; leave method out for all others"
         )
     best = Incumbent(problem=problem)
     try:

@@ -1,7 +1,6 @@
 """Published numbers beside ours: tables and figures.
 
 - ``compare``: Published against ours, cell by cell.
-- ``law_table``: The table of the scaling laws, as CSV and Markdown.
 - ``published``: Numbers of the paper: median test RMSE of the synthetic studies, and median test log-loss on HIGGS
   and Criteo.
 - ``summary``: A finished study as a small table: the test error of every cell at the largest budget, as Markdown and

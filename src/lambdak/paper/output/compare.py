@@ -110,7 +110,7 @@ def compare_real(study: str, results: Path, profile: str | None, protocol: str) 
 
 
 def _power(samples: int) -> str:
-    """As a power of two, which it is."""
+    """Write a power of two as 2^n."""
     return f"2^{samples.bit_length() - 1}"
 
 

@@ -30,7 +30,7 @@ class Summary:
 
 
 def number(value: float) -> str:
-    """Three digits.
+    """Return a number with three significant digits.
 
     >>> number(0.0045), number(0.1234), number(12.34)
     ('0.0045', '0.123', '12.3')

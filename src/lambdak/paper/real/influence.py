@@ -16,7 +16,7 @@ from lambdak.paper.data.higgs import FEATURES
 from lambdak.paper.data.rows import DenseData
 from lambdak.paper.parts import Piece, read_config, read_results, run_pieces
 from lambdak.paper.protocols import Source, study_name
-from lambdak.paper.real.dense import DenseSpectral
+from lambdak.paper.real.learners import DenseSpectral
 from lambdak.paper.real.origin import Origin, facts, find_origin
 from lambdak.paper.real.protocol import Protocol, Run, make_model, real_protocol
 from lambdak.paper.real.ratios import BINS, NOISE, SHELLS, measure_ratios

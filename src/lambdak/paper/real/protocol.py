@@ -17,9 +17,7 @@ from lambdak.paper.data.rows import Data, DenseData, SparseData
 from lambdak.paper.profiles import PROFILES
 from lambdak.paper.protocols import REAL_CONVENTIONS, RealConventions, Seeds, Source, study_name
 from lambdak.paper.real.baselines import factorisation_machine, matched_width, perceptron
-from lambdak.paper.real.dense import DenseSpectral
-from lambdak.paper.real.learner import Learner
-from lambdak.paper.real.sparse import SparseSpectral
+from lambdak.paper.real.learners import DenseSpectral, Learner, SparseSpectral
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lambdak.eigen.runtime import get_num_threads
-from lambdak.paper.data.rows import PARTS, Data
-from lambdak.paper.data.stream import Stream
+from lambdak.paper.data.rows import PARTS, Data, Stream
 from lambdak.paper.parts import Piece, make_parts, read_config, read_parts, run_pieces
 from lambdak.paper.real.baselines import import_torch, torch_threads
-from lambdak.paper.real.learner import Learner
+from lambdak.paper.real.learners import Learner
 from lambdak.paper.real.origin import Origin, facts, find_origin
 from lambdak.paper.real.protocol import Protocol, Run, Samples, make_model, real_protocol
 from lambdak.paper.real.tuning import choose

@@ -21,8 +21,8 @@ from lambdak.paper.data.rows import DenseBatch
 from lambdak.paper.parts import Piece, run_pieces
 from lambdak.paper.profiles import PROFILES
 from lambdak.paper.protocols import REAL_CONVENTIONS, Seeds
-from lambdak.paper.real.dense import DenseSpectral
 from lambdak.paper.real.influence import SEED, as_pencil, load_higgs
+from lambdak.paper.real.learners import DenseSpectral
 from lambdak.paper.real.origin import Origin, facts, find_origin
 from lambdak.paper.real.protocol import Samples
 from lambdak.paper.real.ratios import measure_ratios
@@ -62,7 +62,7 @@ class Strengths:
     batch: int = 4096
 
     def runs(self) -> Iterator[Shrunk]:
-        """All runs."""
+        """Every training run of the study: each dim, strength, rate and pair of seeds."""
         for dim, strength, rate, pair in product(self.dims, self.strengths, self.rates, self.seeds.pairs()):
             yield Shrunk(dim, strength, rate, *pair)
 

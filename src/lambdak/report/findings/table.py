@@ -18,6 +18,7 @@ from lambdak.table.content_hash import content_hash, target_hash
 from lambdak.table.doubtful_columns import identifier_reason
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.matching import Reader, column_reader
+from lambdak.table.numeric_column import Numeric
 from lambdak.table.rows import Rows, spread_rows
 
 _MOST_ROWS = 400  # that the typical row is chosen from: all pairs of them are compared
@@ -122,22 +123,25 @@ def _counts(column: Column, cells: Cells) -> dict[str, Any]:
 
 def summarise(column: Column, cells: Cells) -> dict[str, Any]:
     """A column in a few numbers: its range and its middle, or its levels, and the share of missing cells."""
-    return _numbers(cells) if column.is_number else _levels(cells)
+    return _numbers(column, cells) if isinstance(column, Numeric) else _levels(cells)
 
 
-def _numbers(cells: Cells) -> dict[str, Any]:
+def _numbers(column: Numeric, cells: Cells) -> dict[str, Any]:
     x = cells.numbers()
     seen = x[~np.isnan(x)]
     if not len(seen):
         return {"missing": 1.0}
-    counts, _ = np.histogram(seen, _BINS, _span(seen))
+    even = column.axis_scale.is_even
+    counts, edges = np.histogram(
+        seen, np.linspace(*_span(seen), _BINS + 1) if even else column.axis_scale.even(_BINS + 1)
+    )
     return {
         "missing": 1 - len(seen) / len(x),
         "low": seen.min(),
         "median": np.median(seen),
         "high": seen.max(),
         "bins": counts.tolist(),
-        "span": _span(seen),
+        "edges": edges.tolist(),
         "whole": bool((seen == np.floor(seen)).all()),
     } | _two(seen)
 

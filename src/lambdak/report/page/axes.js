@@ -1,19 +1,29 @@
 // A field with two axes, in which curves and points are drawn.
 
 class Field {
-  // `x` and `y`: {range, title, count of ticks, texts: [[number, text], …] in place of round numbers}.
+  // `x` and `y`: {range, title, count of ticks, texts: [[number, text], …] in place of round numbers}; `x` may have the
+  // NumberScale of its column.
   constructor(element, { height = 210, label, drawn, x, y, bottom = 0 }) {
     Object.assign(this, Svg.picture(element, height, label, drawn));
     const below = (x.title ? 38 : 22) + (x.tilted ? 26 : 0), texts = this.texts(y);
     const left = Math.min(Math.max(...texts.map(([, words]) => Svg.long(words)), 14) + 8, 0.4 * this.width) + (y.title ? 16 : 0);
     this.box = { left, right: this.width - 10, top: 8, bottom: height - below };
-    this.x = Svg.scale(x.range, [left, this.box.right]);
+    this.x = x.scale ? (v) => left + (this.box.right - left) * x.scale.place(v) : Svg.scale(x.range, [left, this.box.right]);
     this.y = Svg.scale(y.range, [this.box.bottom - bottom, this.box.top]);
     this.ranges = { x: x.range, y: y.range };
+    if (x.scale) this.compressed(x.scale);
     this.horizontal(x);
     this.vertical(y, texts);
     this.inside = Svg.make("g", { "clip-path": `url(#${this.clip()})` });
     this.svg.append(this.inside);
+  }
+
+  // The ends of an axis that are not to scale.
+  compressed({ low, first, last, high }) {
+    const { top, bottom } = this.box;
+    for (const [from, to] of [[low, first], [last, high]]) {
+      if (from < to) this.svg.append(Svg.make("rect", { class: "compressed", x: this.x(from), y: top, width: this.x(to) - this.x(from), height: bottom - top }));
+    }
   }
 
   // What is drawn stays within the field.
@@ -24,8 +34,8 @@ class Field {
     return id;
   }
 
-  texts({ range: [low, high], count = 5, texts = null, format = (t) => Dom.number(t, 6) }) {
-    return texts ?? Svg.ticks(low, high, count).map((t) => [t, format(t)]);
+  texts({ range: [low, high], count = 5, texts = null, scale = null, whole = false, format = (t) => Dom.number(t, 6) }) {
+    return texts ?? (scale ? scale.ticks(Math.max(count - 2, 2)) : Svg.ticks(low, high, count)).filter((t) => !whole || Number.isInteger(t)).map((t) => [t, format(t)]);
   }
 
   horizontal(x) {

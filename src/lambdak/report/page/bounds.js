@@ -155,9 +155,9 @@ class Bounds {
     return model.mean(moves);
   }
 
-  // The cell a tenth of the training range above x and the sign of the step; below x if there is no room above.
-  tenth({ low, high }, x) {
-    const step = (high - low) / 10;
+  // The cell a tenth of the usual range above x and the sign of the step; below x if there is no room above.
+  tenth({ axis: [, first, last], high }, x) {
+    const step = (last - first) / 10;
     return x + step * (1 - CONSTANTS.room_tol) <= high ? { cell: x + step, sign: 1 } : { cell: x - step, sign: -1 };
   }
 

@@ -100,10 +100,10 @@ class Comparison {
   draw() {
     const output = Number(Dom.byId("output").value), format = (x) => this.words.shown(x);
     for (const [place, chart] of this.cards) {
-      const { kind, low, high, levels, name } = this.columns[place], n = CONSTANTS.curve_nodes, category = kind === "category";
-      const values = category ? [...levels.keys()] : Array.from({ length: n + 1 }, (_, k) => low + ((high - low) * k) / n);
+      const { kind, levels, name, axis } = this.columns[place], n = CONSTANTS.curve_nodes, category = kind === "category";
+      const scale = category ? null : new NumberScale(axis), values = category ? [...levels.keys()] : scale.even(n + 1);
       const lines = this.sides.map((side) => ({ name: side.name, y: side.along(this.row, place, values, output) })).filter(({ y }) => y);
-      Plots.both(chart, { name, values, texts: category ? levels : null, lines, format });
+      Plots.both(chart, { name, values, texts: category ? levels : null, lines, format, scale });
     }
   }
 }

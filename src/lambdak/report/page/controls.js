@@ -96,7 +96,8 @@ class Controls {
 
   number(i) {
     const column = this.model.columns[i];
-    const span = { min: column.low, max: column.high, step: column.whole ? 1 : "any" };
+    const scale = new NumberScale(column.axis);
+    const span = scale.isEven ? { min: column.low, max: column.high, step: column.whole ? 1 : "any" } : { min: 0, max: 1, step: 1 / CONSTANTS.slider_steps };
     const slider = Dom.make("input", { type: "range", "aria-label": column.name, ...span });
     const box = Dom.make("input", { type: "number", step: "any", "aria-label": `${column.name}, value`, placeholder: "missing" });
     const gap = Dom.make("input", { type: "checkbox", "aria-describedby": `name-${i}` });
@@ -107,13 +108,13 @@ class Controls {
       gap.checked = cell === null;
       box.value = cell === null ? "" : String(Controls.rounded(column, cell, 5)); // the row keeps all digits
       box.title = cell === null ? "" : String(cell);
-      slider.value = cell === null ? column.median : cell;
+      slider.value = Controls.position(scale, cell === null ? column.median : cell);
       slider.setAttribute("aria-valuetext", cell === null ? "missing" : Dom.cell(cell));
     };
     const set = (cell) => { show(cell); this.set(i, cell); };
-    slider.addEventListener("input", () => set(this.tidy(column, Number(slider.value))));
-    box.addEventListener("input", () => { this.typed(i, box, gap, slider); this.outside(column, this.row[i], note); });
-    gap.addEventListener("change", () => set(gap.checked ? null : Number(slider.value)));
+    slider.addEventListener("input", () => set(this.chosen(column, scale, Number(slider.value), this.row[i])));
+    box.addEventListener("input", () => { this.typed(i, box, gap, slider, scale); this.outside(column, this.row[i], note); });
+    gap.addEventListener("change", () => set(gap.checked ? null : this.chosen(column, scale, Number(slider.value), null)));
     return { element: this.frame(i, Dom.make("div", { class: "pair" }, slider, box, missing), note), show };
   }
 
@@ -134,12 +135,25 @@ class Controls {
     return `Outside of the training range (${range}): ${then}.`;
   }
 
+  // Where a number is on a slider.
+  static position(scale, x) {
+    return scale.isEven ? x : Math.min(Math.max(scale.place(x), 0), 1);
+  }
+
+  // The number at a position of a slider; a step always reaches another number.
+  chosen(column, scale, position, now) {
+    if (scale.isEven) return this.tidy(column, position);
+    const x = this.tidy(column, scale.number(position)), found = column.whole ? Math.round(x) : x;
+    if (now === null || found !== now) return found;
+    return Math.min(Math.max(now + Math.sign(position - scale.place(now)) * (column.whole ? 1 : 0), column.low), column.high);
+  }
+
   // What is typed is left as it stands; half a number is no number yet, an empty box is a missing cell.
-  typed(i, box, gap, slider) {
+  typed(i, box, gap, slider, scale) {
     if (box.validity.badInput) return;
     const cell = box.value === "" ? null : Number(box.value);
     gap.checked = cell === null;
-    if (cell !== null) slider.value = cell;
+    if (cell !== null) slider.value = Controls.position(scale, cell);
     this.set(i, cell);
   }
 
@@ -148,9 +162,9 @@ class Controls {
     return Math.min(Math.max(Controls.rounded(column, x, 3), column.low), column.high);
   }
 
-  // x with this many digits more than the range of the column has before its first one.
-  static rounded({ low, high }, x, digits) {
+  // x with this many digits more than the range of the column, or its usual one, has before its first one.
+  static rounded({ low, high, axis }, x, digits) {
     if (!(high > low)) return x;
-    return Number(x.toFixed(Math.min(Math.max(digits - Math.floor(Math.log10(high - low)), 0), 100)));
+    return Number(x.toFixed(Math.min(Math.max(digits - Math.floor(Math.log10(new NumberScale(axis).unit(x))), 0), 100)));
   }
 }

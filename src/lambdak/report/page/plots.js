@@ -15,16 +15,23 @@ const Plots = (() => {
 
   // A curve with its proven band, the position of the row, and how many rows of the data are where.
   function curve(element, drawn) {
-    const { x, seen, low, high, here, name, range, bins, edges, named, format } = drawn;
+    const { x, seen, low, high, here, name, range, bins, edges, named, format, scale, whole } = drawn;
     const label = `Effect of ${name}: from ${format(Math.min(...seen))} to ${format(Math.max(...seen))}`;
     const y = { range: range ?? heights(seen, low, high), count: 4, format };
-    const field = new Field(element, { label, drawn, x: { range: [x[0], x.at(-1)], format: Dom.cells(x[0], x.at(-1)) }, y, bottom: bins ? 28 : 0 });
+    const field = new Field(element, { label, drawn, x: across(x, scale, whole), y, bottom: bins ? 28 : 0 });
     if (bins) field.rug(bins, edges);
     field.area(x, low, high);
     for (const at of named.filter((cell) => cell > x[0] && cell < x.at(-1))) field.line([at, at], y.range, { class: "diagonal named", "data-tip": `${name} ${Dom.cell(at)}: the promise names it` });
     field.line(x, seen);
     field.strips(x, (i) => `${name} ${Dom.cell(x[i], 4)}: ${format(seen[i])}, proven between ${format(low[i])} and ${format(high[i])}`);
     if (here) field.dot(...here, { class: "point here", r: 5 });
+  }
+
+  // An axis for these numbers of a column, compressed where its scale is.
+  function across(x, scale, whole) {
+    const range = [x[0], x.at(-1)];
+    if (!scale || scale.isEven) return { range, whole, format: Dom.cells(...range) };
+    return { range, scale, title: "compressed where it is shaded", format: (t) => Dom.cell(t, 6) };
   }
 
   // Levels as lines from the lowest effect to the highest, each with its proven band and how many rows it has; of many
@@ -82,9 +89,9 @@ const Plots = (() => {
   }
 
   // The curves of several models along one column, or their points at its levels.
-  function both(element, { name, values, texts, lines, format }) {
+  function both(element, { name, values, texts, lines, format, scale }) {
     const label = `Effect of ${name}: ${lines.map((own) => `${own.name} from ${format(own.y[0])} to ${format(own.y.at(-1))}`).join("; ")}`;
-    const x = texts ? { range: [-0.5, texts.length - 0.5], texts: texts.slice(0, 14).map((words, i) => [i, Dom.short(words, 10)]), tilted: texts.length > 3 } : { range: [values[0], values.at(-1)], format: Dom.cells(values[0], values.at(-1)) };
+    const x = texts ? { range: [-0.5, texts.length - 0.5], texts: texts.slice(0, 14).map((words, i) => [i, Dom.short(words, 10)]), tilted: texts.length > 3 } : across(values, scale);
     const field = new Field(element, { label, drawn: { values, lines }, x, y: { range: Svg.span(lines.flatMap(({ y }) => y), 0.08), count: 4, format } });
     lines.forEach(({ y }, s) => {
       if (!texts) field.line(values, y, { class: `line c${s}` });

@@ -91,7 +91,7 @@ class Words {
 
   influences(point) {
     const base =
-      `For a number: how the ${this.unit()}${CONSTANTS.unit} changes when it rises by a tenth of its training range from here; ` +
+      `For a number: how the ${this.unit()}${CONSTANTS.unit} changes when it rises by a tenth of its usual range from here; ` +
       `with no room above, when it falls, with the sign reversed. ` +
       `For a level, or a missing value: the ${this.unit()} here minus the one with the average level, or the median.`;
     const repeated = point.filter((member) => member.repeated).length;

@@ -47,9 +47,9 @@ _PAGE_WORDS = (
     ),
     (
         "Influence",
-        "How the raw score changes at this row when this column alone rises by a tenth of its training range; where "
-        "there is no room above, when it falls, with the sign reversed. For a level or a missing value: the raw score "
-        "minus the one with the average level or the median.",
+        "How the raw score changes at this row when this column alone rises by a tenth of its usual range (that of "
+        "training, without far tails); where there is no room above, when it falls, with the sign reversed. For a "
+        "level or a missing value: the raw score minus the one with the average level or the median.",
     ),
     (
         "Slope",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lambdak._types import Float64Array
 from lambdak.table.category_levels import natural
 from lambdak.table.cells import Cells
-from lambdak.table.knots import center_and_scale, distinct
+from lambdak.table.knots import are_whole, center_and_scale, distinct
 from lambdak.table.seen import SeenNumbers, numbers_of_training
 
 EXACT_VALUES: Final = 1 << 13  # distinct numbers of a column, up to which all of them are kept
@@ -42,6 +42,7 @@ class NumberSketch:
         self._share = share
         self._ends = (np.inf, -np.inf)
         self._mean, self._deviation = 0.0, 0.0
+        self._whole = True  # all of them
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_digest": None if self._digest is None else self._digest.serialize()}
@@ -72,6 +73,7 @@ class NumberSketch:
 
     def _add_numbers_(self, x: Float64Array, keys: Float64Array) -> None:
         self._count_(len(x), _moments(x), (float(x.min()), float(x.max())))
+        self._whole = self._whole and are_whole(x)
         if self.exact:
             self._join_(*distinct(x))
         else:
@@ -86,6 +88,7 @@ class NumberSketch:
             numbers = np.array([float(level) for level in there])  # type: ignore[arg-type]
             values, mass = distinct(numbers, np.array(list(there.values())))
             result._count_(int(mass.sum()), center_and_scale(values, mass), (float(values[0]), float(values[-1])))
+            result._whole = are_whole(values)
             result._join_(values, mass)
         result.add_missing_(int(counts.get(None, 0)))
         return result
@@ -100,6 +103,7 @@ class NumberSketch:
         if not other.seen:
             return
         self._count_(other.seen, (other._mean, other._deviation), other._ends)
+        self._whole = self._whole and other._whole
         if self.exact and other.exact:
             self._join_(other.values, other.mass)
             return
@@ -146,7 +150,7 @@ class NumberSketch:
         read = np.clip([self._digest.get_quantile(rank) for rank in ranks], low, high)
         values, mass = distinct(np.concatenate([[low], read, [high]]))
         spread = (self._mean, max(self._deviation, np.finfo(np.float64).tiny))
-        return SeenNumbers(values, mass * (self.seen / mass.sum()), self.missing > 0, self.rows, spread)
+        return SeenNumbers(values, mass * (self.seen / mass.sum()), self.missing > 0, self.rows, spread, self._whole)
 
 
 def _thinned(values: Float64Array, mass: Float64Array, share: float) -> Float64Array:

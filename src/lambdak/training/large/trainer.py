@@ -190,7 +190,7 @@ class LargeSchedule:
 
     @property
     def steps(self) -> int:
-        """All steps."""
+        """Number of steps of all laps together."""
         return self.laps * self.lap_steps
 
     def reached(self, rows: int, step: int) -> int:

@@ -4,17 +4,11 @@
   matrices.
 - ``canvas``: What all figures of the paper share: sheets of panels, colours, and files that are the same in every
   run.
-- ``diagrams``: The paper's three diagrams: the neuron, its eigenvalue as a recurrence, and matrices from another
-  network.
-- ``influence``: How much of its proven bound a change of one HIGGS feature uses, by feature and by the size of the
-  change.
-- ``neurons``: Random spectral neurons of one input, all their eigenvalues, and the ramp that keeps a matrix positive.
-- ``scaling``: Test error against samples, from the results of a study: medians and quartiles of what validation
-  selected.
-- ``starts``: Beyond the paper: test error against samples for several starts, with more and less jitter and gap.
+- ``influence``: How much of its proven bound a change of one HIGGS feature uses; what penalties on norms do to that
+  and to the loss.
+- ``neurons``: The neuron in pictures: diagrams, random ones of one input, and the ramp of squareplus.
+- ``scaling``: Test error against samples: medians and quartiles of what validation selected, also for several starts.
 - ``targets``: The random targets of the synthetic studies, and how slices are blended to one that is monotone in x_2.
-- ``tightness``: Beyond the paper: log-loss on HIGGS against the tightness of the influence bound, for penalties of
-  many strengths.
 """
 
 from __future__ import annotations
@@ -28,14 +22,24 @@ from matplotlib.figure import Figure
 from lambdak.atomic import write_bytes
 from lambdak.paper.output.figures.beyond import draw_definite, draw_laws, draw_tridiagonal
 from lambdak.paper.output.figures.canvas import as_png, as_svg
-from lambdak.paper.output.figures.diagrams import draw_hyper_network, draw_neuron, draw_recurrence
-from lambdak.paper.output.figures.influence import draw_influence, draw_shells, read_influence
-from lambdak.paper.output.figures.neurons import draw_eigenvalues, draw_monotone_eigenvalues, draw_squareplus
+from lambdak.paper.output.figures.influence import (
+    draw_influence,
+    draw_shells,
+    draw_tightness,
+    read_influence,
+    read_tightness,
+)
+from lambdak.paper.output.figures.neurons import (
+    draw_eigenvalues,
+    draw_hyper_network,
+    draw_monotone_eigenvalues,
+    draw_neuron,
+    draw_recurrence,
+    draw_squareplus,
+)
 from lambdak.paper.output.figures.real import Losses, draw_dims, draw_models, read_losses
-from lambdak.paper.output.figures.scaling import draw_general, draw_monotone, read_scalings
-from lambdak.paper.output.figures.starts import draw_starts
+from lambdak.paper.output.figures.scaling import draw_general, draw_monotone, draw_starts, read_scalings
 from lambdak.paper.output.figures.targets import draw_bivariate_targets, draw_slice_blending, draw_univariate_targets
-from lambdak.paper.output.figures.tightness import draw_tightness, read_tightness
 from lambdak.paper.parts import study_folder
 from lambdak.paper.protocols import Source, study_name
 from lambdak.paper.synthetic.grid import BEYOND, STARTS, STUDIES

@@ -86,18 +86,21 @@ class EffectsSection extends Section {
 
   drawColumn(i) {
     this.stale.delete(i);
-    const column = this.model.columns[i], { row, bounds, words, payload } = this.app;
+    const column = this.model.columns[i], { row, words, payload } = this.app;
     const { choices } = column, listed = column.kind === "category" || choices;
-    const cells = choices ?? (listed ? [...column.levels.keys()] : bounds.nodes(column, column.low, column.high, CONSTANTS.curve_nodes));
+    const cells = choices ?? (listed ? [...column.levels.keys()] : this.nodes(column));
     if (!cells.length) return;
     const found = this.seenAlong(i, cells), known = payload.data?.summary[i] ?? {};
     const drawn = { ...found, name: column.name, here: this.position(column, row[i], found.now), format: (x) => words.shown(x) };
     if (listed) Plots.levels(this.cards.get(i), { ...drawn, texts: choices ? choices.map((x) => Dom.cell(x, 12)) : column.levels, counts: known.counts });
-    else Plots.curve(this.cards.get(i), { ...drawn, x: cells, named: column.named, bins: known.bins, edges: this.edges(known) });
+    else Plots.curve(this.cards.get(i), { ...drawn, x: cells, named: column.named, scale: new NumberScale(column.axis), whole: column.whole, bins: known.bins, edges: known.edges });
   }
 
-  edges({ bins, span }) {
-    return bins ? Array.from({ length: bins.length + 1 }, (_, k) => span[0] + ((span[1] - span[0]) * k) / bins.length) : null;
+  // Numbers along the axis, with those at which the slope may change; whole ones of a column of whole numbers.
+  nodes(column) {
+    const { low, high, knots, whole } = column, scale = new NumberScale(column.axis);
+    const found = scale.isEven ? this.app.bounds.nodes(column, low, high, CONSTANTS.curve_nodes) : [...knots, ...scale.even(CONSTANTS.curve_nodes)];
+    return [...new Set(whole ? found.map(Math.round) : found)].sort((x, y) => x - y);
   }
 
   // What people see along a column: the curve, the band that it cannot leave, and its place now; of several classes the

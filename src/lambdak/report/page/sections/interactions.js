@@ -66,8 +66,9 @@ class InteractionsSection extends Section {
       const cells = [...levels.keys()].slice(0, n);
       return { title: name, cells, texts: cells.map((c) => [c, Dom.short(levels[c], 10)]), cell: (c) => levels[cells[c]], place: (cell) => cell };
     }
-    const cells = Array.from({ length: n }, (_, k) => low + ((high - low) * k) / (n - 1)), place = Svg.scale([low, high], [0, n - 1]);
-    return { title: name, cells, texts: Svg.ticks(low, high, 5).map((t) => [place(t), Dom.cells(low, high)(t)]), cell: (c) => Dom.cell(cells[c], 4), place };
+    const scale = new NumberScale(column.axis), cells = scale.even(n), place = (x) => scale.place(x) * (n - 1);
+    const text = scale.isEven ? Dom.cells(low, high) : (x) => Dom.cell(x, 6);
+    return { title: scale.isEven ? name : `${name} (compressed at the ends)`, cells, texts: scale.ticks(5).map((t) => [place(t), text(t)]), cell: (c) => Dom.cell(cells[c], 4), place };
   }
 
   here(across, x, up, y) {
