@@ -24,11 +24,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "skipped without a browser"
 _WANTING = "no browser"
 # Modules that import another library at their head, which collecting doctests would do.
-collect_ignore = [
-    f"src/lambdak/{path}"
-    for library, path in {"jax": "jax", "triton": "torch/device", "autogluon": "autogluon.py"}.items()
-    if not importlib.util.find_spec(library)
-]
+_OPTIONAL = {
+    "jax": "jax", "triton": "torch/device", "autogluon": "autogluon.py", "skpro": "estimators/skpro.py",
+}  # fmt: skip
+collect_ignore = [f"src/lambdak/{path}" for library, path in _OPTIONAL.items() if not importlib.util.find_spec(library)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 

@@ -1,15 +1,14 @@
-"""The device kernel without a device, and with one: what docs/guide/devices.md says of it.
+"""The device kernel without a device: what docs/guide/devices.md says of it.
 
 usage: TRITON_INTERPRET=1 python benchmarks/device_kernel.py accuracy
        TRITON_INTERPRET=1 python benchmarks/device_kernel.py operations
        python benchmarks/device_kernel.py compile
        python benchmarks/device_kernel.py xla
-       python benchmarks/device_kernel.py measure [--device cuda]
 
 accuracy: hard matrices of every family in Triton's interpreter, LAPACK's test ratios, and agreement with the kernel of
 the CPU in units of its bound. operations: what one lane executes, counted there, and what follows from it on paper for
 two GPUs. compile: registers, spills and instructions of the binaries for GPUs that are not here. xla: JAX without a
-callback on the CPU, its ratios and its time. measure: for someone who has a GPU; the table it prints is wanted.
+callback on the CPU, its ratios and its time. For someone who has a GPU: device_speed.py.
 """
 
 from __future__ import annotations
@@ -284,60 +283,9 @@ def cpu_time(call: object, repeats: int = 5) -> float:
     return best
 
 
-def measure(name: str) -> None:
-    """The check at first use, then eigenpairs a second with and without the kernel, on a GPU."""
-    from lambdak.torch import device_kernel, eigenpair
-    from lambdak.torch.device.choice import chosen
-
-    device = torch.device(name, 0)
-    module = torch.get_device_module(device)
-    print(f"{module.get_device_name(device)}, PyTorch {torch.__version__}, lambdak {lambdak.__version__}")
-    print("| d | precision | batch | kernel, M/s | gradient, ms | eigh, M/s | gradient, ms | largest difference |")
-    for dtype in (torch.float32, torch.float64):
-        print(f"# used in {dtype}: {chosen(torch.empty(1, dtype=dtype, device=device), 9) is not None}")
-        for dim in SHOWN:
-            for batch in (1000, 100_000):
-                rows = torch.randn(batch, dim * (dim + 1) // 2, dtype=dtype, device=device)
-                columns: list[float] = []
-                values = []
-                for enabled in (True, False):
-                    device_kernel(enabled)
-                    if not enabled and batch * dim > 500_000:
-                        rows = rows[:10_000]
-                    leaf = rows.clone().requires_grad_()
-
-                    def forward(rows: torch.Tensor = rows, dim: int = dim) -> torch.Tensor:
-                        return eigenpair(rows, dim, dim // 2).value
-
-                    def gradient(leaf: torch.Tensor = leaf, dim: int = dim) -> None:
-                        pair = eigenpair(leaf, dim, dim // 2)
-                        (pair.value.sum() + pair.vector[:, 0].square().sum()).backward()
-
-                    values.append(forward())
-                    seconds = [waited(call, module) for call in (forward, gradient)]
-                    columns += [len(rows) / seconds[0] / 1e6, 1e3 * seconds[1]]
-                apart = (values[0][: len(values[1])] - values[1]).abs().max().item()
-                cells = " | ".join(f"{value:.3g}" for value in (*columns, apart))
-                print(f"| {dim} | {str(dtype)[6:]} | {batch} | {cells} |", flush=True)
-    device_kernel(True)
-
-
-def waited(call: object, module: object, repeats: int = 5) -> float:
-    """Median wall time of a call and of the device's work for it, after one that compiles."""
-    times = []
-    for _ in range(repeats + 1):
-        module.synchronize()  # type: ignore[attr-defined]
-        start = time.perf_counter()
-        call()  # type: ignore[operator]
-        module.synchronize()  # type: ignore[attr-defined]
-        times.append(time.perf_counter() - start)
-    return sorted(times[1:])[repeats // 2]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("accuracy", "operations", "compile", "xla", "measure"))
-    parser.add_argument("--device", default="cuda")
+    parser.add_argument("what", choices=("accuracy", "operations", "compile", "xla"))
     args = parser.parse_args()
     match args.what:
         case "accuracy":
@@ -348,8 +296,6 @@ def main() -> None:
             compiled()
         case "xla":
             xla()
-        case "measure":
-            measure(args.device)
 
 
 if __name__ == "__main__":

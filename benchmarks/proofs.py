@@ -56,7 +56,7 @@ from tampering import tampered
 CHECKER = Path(lambdak.__file__).parent / "certify" / "lambdak_check.py"
 NOISE = "computing a raw score can err by"  # what a certificate says if rounding matters
 _CAPPED = ("influence", "joint influence", "slope")  # claims whose value must not exceed a number
-_ORDERS = ("quantiles", "cut-points")  # claims about the order of all outputs
+_ORDERS = ("quantiles", "cut-points", "survival")  # claims about the order of all outputs
 _CAP_ROUNDING = 1e-11  # relative: what bounds on norms may add
 _WORST = ("refuted", "not proven", "proven")  # verdicts of the checker
 
@@ -316,10 +316,10 @@ def loads(file: Path) -> bool:
 Rows = dict[tuple[str, str], Row]  # table and line → counts
 
 
-def work(number: int, seed: int, per_model: int, checker: str | None) -> Rows:
+def work(number: int, seed: int, per_model: int, checker: str | None, kinds: tuple[str, ...] = KINDS) -> Rows:
     """One honest model, and some that it was tampered with to be."""
     warnings.simplefilter("ignore")
-    rng, kind = np.random.default_rng([seed, number]), KINDS[number % len(KINDS)]
+    rng, kind = np.random.default_rng([seed, number]), kinds[number % len(kinds)]
     rows: Rows = {}
     try:
         subject = random_subject(rng, kind)
@@ -378,7 +378,7 @@ def run(arguments: argparse.Namespace, first: int) -> Rows:
     checker = None if arguments.without_checker else str(arguments.checker)
     per_model = -(-arguments.tampered // arguments.models)
     last = min(arguments.models, first + (arguments.slice or arguments.models))
-    each = partial(work, seed=arguments.seed, per_model=per_model, checker=checker)
+    each = partial(work, seed=arguments.seed, per_model=per_model, checker=checker, kinds=tuple(arguments.kinds))
     total: Rows = {}
     began = time.monotonic()
     with ProcessPoolExecutor(arguments.jobs, initializer=_alone) as pool:
@@ -441,6 +441,7 @@ def main() -> None:
         "--tampered", type=int, default=10_000, help="in all; each model is tampered with equally often"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help="of random_models.py")
     parser.add_argument("--into", type=Path, help="a file of counts: models that it has are not tried again")
     parser.add_argument("--slice", type=int, help="how many models this run tries at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -20,7 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cases"))
 
 from random_shapes import fitted
 
-from lambdak import SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor
+from lambdak import (
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+    SpectralSurvival,
+)  # fmt: skip
 from lambdak.certify import certify
 from lambdak.eigen.packing import padded_size, unsym
 from lambdak.model import Model, Promises
@@ -116,6 +122,14 @@ def _ordinal(rng: Rng, dim: int, **own: Any) -> Any:
     return SpectralOrdinalClassifier(**settings(rng, dim), **own).fit(X, np.digitize(y, np.quantile(y, cuts)))
 
 
+def _times(rng: Rng, dim: int, **own: Any) -> Any:
+    X, y = random_table(rng)
+    time, seen = 10.0 ** rng.integers(-5, 6) * np.exp(y), rng.random(len(y)) < rng.uniform(0.1, 1.0)
+    seen[0] = True
+    chosen = {"link": str(rng.choice(["cloglog", "logit"])), "n_time_knots": int(rng.integers(2, 6))}
+    return SpectralSurvival(**chosen, **settings(rng, dim), **own).fit(X, (time, seen))
+
+
 FITTED: dict[str, Callable[[Rng, int], Any]] = {
     "regressor, free": _regressor,
     "regressor, monotone": lambda rng, dim: _regressor(rng, dim, monotonic_cst=signs(rng)),
@@ -132,6 +146,9 @@ FITTED: dict[str, Callable[[Rng, int], Any]] = {
     "three classes, capped": lambda rng, dim: _classes(rng, dim, max_influence=caps(rng)),
     "ordered classes, monotone": lambda rng, dim: _ordinal(rng, dim, monotonic_cst=signs(rng)),
     "ordered classes, capped": lambda rng, dim: _ordinal(rng, dim, max_influence=caps(rng)),
+    "times, free": _times,
+    "times, monotone": lambda rng, dim: _times(rng, dim, monotonic_cst=signs(rng)),
+    "times, capped": lambda rng, dim: _times(rng, dim, max_influence=caps(rng)),
 }
 
 SHAPED: dict[str, Callable[[Rng], Any]] = {  # combinations of shapes of all kinds, one class in each of them for sure

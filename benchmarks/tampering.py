@@ -35,7 +35,7 @@ def promised_columns(subject: Subject) -> list[int]:
 def own_rows(rng: Rng, subject: Subject) -> tuple[Any, np.ndarray]:
     """A column of which something was requested, and its design columns."""
     column = subject.model.encoder.columns[int(rng.choice(promised_columns(subject)))]
-    levels = subject.model.outputs.quantile_levels
+    levels = subject.model.outputs.levels
     if levels and rng.random() < 0.5:
         return None, subject.model.encoder.n_design + np.arange(len(levels))
     return column, np.arange(column.start, column.stop)

@@ -65,6 +65,7 @@ OWNERS = {
     "mlflow": ["mlflow/"],
     "torch": ["torch/", "paper/real/baselines.py"],
     "jax": ["jax/"],
+    "skpro": ["estimators/skpro.py"],
     "autogluon": ["autogluon.py"],
     "cvxpy": ["optimize/convex/cvxpy.py"],
     "onnx": ["export/onnx/graph.py"],

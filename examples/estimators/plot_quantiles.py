@@ -56,6 +56,6 @@ model.report(reports / "rent-quantiles.html", flats, rent)
 
 # %%
 # **Caveat.** Order is proven, coverage is not: it is checked on validation rows during the fit. For intervals that
-# cover a share of new rows by a theorem, see the example with MAPIE.
+# cover a share of new rows, and for any other level, see the example of the whole distribution.
 #
 # **Read on:** :doc:`/guide/estimators`.

@@ -76,6 +76,8 @@ LISTED = {
     "why": ("plot_why", ".why("),
     "what-if": ("plot_what_if", ".what_if("),
     "interactions": ("plot_pairs", "interactions_to_frame("),
+    "any level": ("plot_distribution", "predict_cdf("),
+    "calibrated intervals": ("plot_distribution", "calibrate_by="),
     "quantile fan": ("plot_fan", "draw_fan("),
     "report": ("plot_report", "model.report("),
     "report of a classifier": ("plot_classifier", "model.report("),

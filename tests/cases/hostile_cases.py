@@ -36,8 +36,9 @@ def sealed(header, tensors):
 
 
 def of_format(header, number):
-    """A header as it was before files held what is known of the target."""
-    return {name: value for name, value in header.items() if name != "target"} | {"format": number}
+    """A header as it was before files held what is known of the target, and calibrations of quantiles."""
+    later = ("target", "calibration")
+    return {name: value for name, value in header.items() if name not in later} | {"format": number}
 
 
 def refuse(tmp_path, data, match):

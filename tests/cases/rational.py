@@ -24,9 +24,10 @@ _known: dict[bytes, bool] = {}  # matrices that were decided before: most of a t
 
 
 def orders(model: Any) -> dict[Key, bool | None]:
-    """Quantiles and cut-points."""
+    """Quantiles, cut-points and probabilities at times."""
     levels, indices = model.outputs.levels, model.outputs.indices
-    kind = "quantiles" if model.outputs.quantile_levels else "cut-points"
+    kinds = {"Pinball": "quantiles", "Survival": "survival"}
+    kind = kinds.get(type(model.loss).__name__, "cut-points")
     same = len(set(model.start.tolist())) == 1
     first = model.encoder.columns[-1].stop
     if len(levels) > 1:

@@ -66,7 +66,7 @@ def _made() -> Iterator[tuple[str, Any]]:
         "margin of a row": margins.rows[0],
         "margin of a column": margins.rows[0].columns[0],
     }.items()
-    why = classes.reasons(X[:30], target="yes")
+    why = classes.reasons(X[:30], target="yes", undirected="name")
     declined = next(decision for decision in why.decisions if decision.reasons)
     yield from {"reasons": why, "decision": declined, "reason": declined.reasons[0]}.items()
     customer = {"age": 40.0, "region": "north", "kind": "a"}

@@ -33,7 +33,7 @@ def refused(path, match):
 
 
 CHANGES = {
-    "later format": (put("format", value=8), "format must be a number from 1 to 7"),
+    "later format": (put("format", value=9), "format must be a number from 1 to 8"),
     "format true": (put("format", value=True), "format"),
     "no columns": (put("columns", value=[]), "one per column"),
     "no fields": (lambda header, _: header.pop("columns"), "KeyError: 'columns'"),

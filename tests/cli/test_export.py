@@ -43,8 +43,9 @@ def test_tables_are_fitted_to_a_table_and_its_target(shelf, tmp_path):
 
 
 def test_a_model_in_place_of_a_table_is_refused_with_the_way_out(shelf):
-    for command in (["export", "--to", "c"], ["predict"]):
-        assert "a model is named with --model" in refused([*command, shelf / "y.safetensors"], code=2)
+    model = shelf / "y.safetensors"
+    assert "a model is named with --model" in refused(["fit", model, "--target", "y"], code=2)
+    assert "Missing argument 'TABLE'" in refused(["predict", model], code=2)
 
 
 def test_the_model_is_not_replaced_by_its_export(shelf, tmp_path):

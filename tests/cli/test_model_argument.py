@@ -63,6 +63,7 @@ def test_values_of_options_stay_where_they_are():
     args = ["rows.csv", "--out", "new.safetensors", "-m", "a.safetensors"]
     assert named(args, {"--out", "-m", "--model"}) == args
     assert placed(["a.safetensors", "--key", "k"]) == ["a.safetensors", "--key", "k"]
+    assert placed([]) == named([], {"--model"}) == []
 
 
 def test_json_is_the_same_whichever_way(folder):

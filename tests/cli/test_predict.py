@@ -214,3 +214,19 @@ def test_numbers_of_a_column_that_held_text_too_are_numbers_or_there_is_a_note(t
         assert said.count("its numbers count as levels that the fit has not seen") == bool(words)
         frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "code": np.array(codes, object)})
         assert [float(cell) for cell in result.stdout.split()[1:]] == model.predict(frame).tolist()
+
+
+def test_other_levels_and_calibrated_intervals_are_columns(shelf):
+    path = shelf / "quantiles.safetensors"
+    model, data = lambdak.load(path), pa.parquet.read_table(shelf / "rows.parquet")
+    options = ["--model", path, "--levels", "0.05,0.6", "--coverage", "0.5,0.8"]
+    found = read(done(["predict", shelf / "rows.parquet", *options]).stdout)
+    X = data.select(["income", "age", "town"])
+    names = ["q_0.05", "q_0.6", "low_0.5", "high_0.5", "low_0.8", "high_0.8"]
+    wanted = [model.predict_quantiles(X, [0.05, 0.6]), model.predict_interval(X, 0.5), model.predict_interval(X, 0.8)]
+    assert found.column_names == ["prediction", *names]
+    np.testing.assert_array_equal(np.column_stack([found[name].to_numpy() for name in names]), np.hstack(wanted))
+    wrong = ["predict", shelf / "rows.csv", "--model", path, "--levels", "0.5,2"]
+    assert "must be numbers in [0, 1]" in refused(wrong, 2)
+    other = ["predict", shelf / "rows.csv", "--model", shelf / "y.safetensors", "--coverage", "0.9"]
+    assert "belongs to models of quantiles" in refused(other, 2)

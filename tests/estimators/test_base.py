@@ -144,4 +144,4 @@ def test_levels_of_another_type_are_refused_by_name():
 def test_no_rows_give_no_predictions(table):
     X, y = table
     model = SpectralQuantileRegressor(effort="fast", max_iter=1, random_state=0).fit(X, y)
-    assert model.predict_quantiles(X[:0]).shape == (0, 3)
+    assert model.predict_quantiles(X[:0]).shape == (0, 7)

@@ -113,7 +113,10 @@ def test_classes_are_those_of_all_batches(frame, tmp_path, kind, target):
 def test_quantiles_of_a_large_table_cover_their_share(frame, tmp_path):
     model = SpectralQuantileRegressor(**FAST).fit(saved(frame, tmp_path, "y"), "y")
     covered = (frame.y.to_numpy()[:, None] <= model.predict_quantiles(frame[NAMES])).mean(axis=0)
-    np.testing.assert_allclose(covered, [0.05, 0.5, 0.95], atol=0.04)
+    np.testing.assert_allclose(covered, model.quantiles, atol=0.04)
+    low, high = model.predict_interval(frame[NAMES], 0.9).T
+    assert ((low <= frame.y) & (frame.y <= high)).mean() == pytest.approx(0.9, abs=0.04)
+    assert model.model_.calibration.source == "held out"
 
 
 @pytest.mark.usefixtures("small_sample")

@@ -92,7 +92,7 @@ def test_an_export_refuses_the_option_of_another_target_and_takes_its_own_defaul
     with pytest.raises(TypeError, match=next(iter(given))):
         fitted("regressor").export(tmp_path / f"model{own.endings[0]}", **given)
     if target in ("c", "r"):
-        fitted("regressor").export(tmp_path / f"model{own.endings[0]}", bands=10, whole=(), explain=False)
+        fitted("regressor").export(tmp_path / f"model{own.endings[0]}", bands=10, whole=None, explain=False)
 
 
 @pytest.mark.parametrize(

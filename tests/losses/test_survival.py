@@ -1,6 +1,6 @@
 """The likelihood of times to an event: gradient, terms against integrals of the density, and no cancellation.
 
-They go through ``hazards`` and ``time_knots``, from whose cumulative hazard a fit starts.
+They go through ``hazards``, ``event_loss`` and ``time_knots``, from whose cumulative hazard a fit starts.
 """
 
 from itertools import pairwise

@@ -234,3 +234,10 @@ def test_no_library_for_tables_is_needed(tmp_path):
 
 def test_predicting_kinds_are_all_covered():
     assert {fitted(kind).model_.loss.predicts for kind in KINDS} == set(Predicts)
+
+
+def test_quantiles_at_any_level_are_those_of_the_table():
+    model, levels = fitted("quantiles"), [0.02, 0.4, 0.97]
+    rows = [dict(row) for _, row in rows_of("quantiles").iloc[:5].iterrows()]
+    found = [model.predictor().predict_quantiles(row, levels) for row in rows]
+    np.testing.assert_array_equal(found, model.predict_quantiles(rows_of("quantiles").iloc[:5], levels))

@@ -23,7 +23,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 import lambdak
 from lambdak import SpectralRegressor
 from lambdak.explain import plots
-from lambdak.report.amounts import number
+from lambdak.report.amounts import number, share
 from lambdak.report.dossier import Refittable, dossier_findings
 from lambdak.report.findings.fit import SEEN
 from lambdak.report.pictures import curve_png
@@ -391,3 +391,19 @@ def test_pictures_are_drawn(tmp_path):
         "calibration", "effect-1", "effect-2", "effect-3", "lift", "lorenz", "strengths",
     }  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 4000 for path in pictures)
+
+
+@pytest.mark.parametrize("kind", ["quantiles", "one quantile"])
+def test_coverage_is_shown_of_several_quantiles(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("lambdak.explain.plots.png", tiny_png)
+    model, rows = fitted_kind(kind), rows_of(kind)
+    several = kind == "quantiles"
+    with pytest.warns(UserWarning, match="look like the training rows"):
+        text = model.dossier(tmp_path / "d.md", rows, NUMBERS, **FEW).read_text()
+    assert ("Coverage of intervals" in text) is several
+    assert ("Levels of targets in their own distributions" in text) is several
+    assert ("CRPS" in text) is several
+    found = model.coverage(rows, NUMBERS)
+    assert share(found.observed[2]) in text or not several
+    report = model.report(tmp_path / "r.html", rows, NUMBERS).read_text()
+    assert ("How often intervals hold" in report) is several

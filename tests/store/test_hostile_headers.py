@@ -30,7 +30,7 @@ def swap_tensors(header, tensors):
 
 
 CHANGES = {
-    "later format": (MONOTONE, put("format", value=8), r"format 8, and this lambdak .* reads up to 7: upgrade lambdak"),
+    "later format": (MONOTONE, put("format", value=9), r"format 9, and this lambdak .* reads up to 8: upgrade lambdak"),
     "format zero": (MONOTONE, put("format", value=0), "format must be at least 1; got 0"),
     "format text": (MONOTONE, put("format", value="1"), r"format must be an int in \[0, .* got '1'"),
     "no format": (MONOTONE, drop("format"), "format must be an int"),

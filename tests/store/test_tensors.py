@@ -22,9 +22,9 @@ def test_files_are_plain_safetensors_and_always_the_same(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with safe_open(tmp_path / "a", "numpy") as file:
         header = json.loads(file.metadata()["lambdak"])
-        assert set(file.keys()) == {"coef", "start", "weights"}
+        assert set(file.keys()) == {"coef", "start", "weights", "calibration"}
         np.testing.assert_array_equal(file.get_tensor("coef"), model.model_.coef[..., :10])
-    assert (header["format"], header["lambdak"]) == (7, lambdak.__version__)
+    assert (header["format"], header["lambdak"]) == (8, lambdak.__version__)
     assert header["columns"][0]["knots"] == model.model_.encoder.columns[0].knots.tolist()
 
 

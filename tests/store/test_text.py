@@ -32,7 +32,7 @@ def test_text_is_strict_json_with_one_line_per_design_column():
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ('"format": 7', '"format": 8', "format 8, .* upgrade lambdak"),
+        ('"format": 8', '"format": 9', "format 9, .* upgrade lambdak"),
         ('"tensors": {', '"tensors": {"a": [],', "tensors has an unknown field 'a'"),
         ('"weights": [0.5', '"weights": ["0.5"', "tensor 'weights' must be finite numbers"),
         ('"weights": [0.5', '"weights": [NaN', "holds NaN, which JSON does not know"),

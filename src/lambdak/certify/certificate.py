@@ -69,13 +69,15 @@ _ENDS = (
 class Certificate(Shown):
     """All claims about one model; printed, it says what was requested, and :meth:`to_text` says all.
 
-    ``exact`` says whether all was decided in integers.
+    ``exact`` says whether all was decided in integers; ``assumed`` is what holds under an assumption that no matrix can
+    prove, each with its assumption.
     """
 
     model: str
     score: str
     claims: tuple[Claim, ...]
     exact: bool = False
+    assumed: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -87,6 +89,7 @@ class Certificate(Shown):
         claims = [asdict(claim) for claim in self.claims]
         return {
             "model": self.model, "score": self.score, "exact": self.exact, "holds": self.holds, "claims": claims,
+            "assumed": list(self.assumed),
         }  # fmt: skip
 
     def to_json(self) -> str:
@@ -128,6 +131,7 @@ class Certificate(Shown):
         floats = [claim.subject for claim in self.claims if IN_FLOAT in claim.how]
         yield _PROOFS[self.exact] + (f", and so were the claims about {', '.join(floats)}." if floats else ".")
         yield _COMPUTED.format(limit=f", {IN_RANGE}" if limited else "")
+        yield from (f"Under an assumption, not proven: {words}." for words in self.assumed)
         yield "How it was checked:"
         here = {claim.kind: f" Here: {claim.how}." for claim in self.claims if claim.kind in (*_SHAPES, "response")}
         yield from (f"{kind}: {method_of(kind)}.{here.get(kind, '')}" for kind in kinds)

@@ -17,7 +17,8 @@ THE CLAIMS   M ⪰ 0 says that no eigenvalue of M is negative; adding such a mat
   slope      scale Σ_m weights[m] ‖Σ_i w_i S_i‖₂ ≤ B for every choice of one S_i = (C_{j+1} − C_j) / (κ_{j+1} − κ_j) of
              each column i, which moves by w_i; zero is one more, where several columns move and this one is clamped
   range      predictions below (above) a number become that number: the last step, which only has to be asked for
-  quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal
+  quantiles  P_{l+1} − P_l ⪰ 0 for the matrices P_l of the quantile levels, and all start are equal; at levels between
+             them a quantile is a weighted mean of two, beyond them it is the outermost one, moved alike in all rows
   cut-points the same for their matrices, or eigenvalues of one matrix with rising numbers k, and all start are equal;
              survival: the same for knots of time, beyond which all raw scores rise with one slope
   complements  matrices of the columns are c I + g P with one diagonal P of zeros and ones in each member, and along the
@@ -55,6 +56,7 @@ MOST_HEADER_BYTES, MOST_BYTES, MOST_SIZE = 1 << 24, 1 << 32, 1e24  # lambdak rea
 LARGEST = sys.float_info.max / 4  # of numbers, so that their differences are finite
 LOGS, ENDS = ("Poisson", "Gamma", "Tweedie"), "; predictions end at exp(40), whatever the raw score beyond"
 SINGLE = ("SquaredError", "AbsoluteError", "Huber", "Quantile", *LOGS, "BinaryLog", "EventLog")
+SHARES = 1008  # for which levels of a calibration are kept
 LEAST_SCALE = 2.0**-1010  # lambdak reads no less, because products with it lose digits
 LABELLED = ("SoftmaxLog", "Ordinal", "BinaryLog", "EventLog")
 KEYS = ("kind", "subject", "statement", "verdict", "requested", "how", "value")  # of a claim
@@ -247,7 +249,7 @@ class Model:
         need(8 + size <= len(data) and size <= MOST_HEADER_BYTES, "it is not a whole safetensors file (or big-endian)")
         outer = json.loads(data[8 : 8 + size].decode(), object_pairs_hook=fields)
         header = json.loads(outer["__metadata__"]["lambdak"], object_pairs_hook=fields)
-        self.format, self.estimator = number(header["format"], "format", 1, 7), shown(header["estimator"])
+        self.format, self.estimator = number(header["format"], "format", 1, 8), shown(header["estimator"])
         self.columns: list[Record] = []
         for value in header["columns"]:
             self.columns.append(read_column(value, self.columns[-1].stop if self.columns else 1))
@@ -380,8 +382,11 @@ class Model:
         self.table = [[max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(self.dim)] for i in range(self.dim)]
         self.width, self.n_design = self.dim * (self.dim + 1) // 2, self.columns[-1].stop + len(self.levels)
         shapes = [(self.members * self.pencils, self.n_design, self.width), (self.outputs,), (self.members,)]
-        tensors, names, seal = {}, ("coef", "start", "weights"), header.pop("sha256")
+        tensors, names, seal = {}, ["coef", "start", "weights"], header.pop("sha256")
         wanted = dict(zip(names, zip(shapes, (header["dtype"], "float64", "float64"), strict=True), strict=True))
+        self.counts = self._counts(header.get("calibration", {}))
+        wanted["calibration"] = ((len(self.counts), 2, SHARES), "float64")
+        names += ["calibration"] * bool(self.counts)
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
         for name in sorted({*outer, *names} - {"__metadata__"}):  # the checksum also covers what only training reads
             shape, dtype = wanted.get(name) or (tuple(outer[name]["shape"]), outer[name]["dtype"].replace("F", "float"))
@@ -393,9 +398,26 @@ class Model:
             digest.update(f"{name}:{dtype}:{shape};".encode() + data[first:last])
         ends = [0, *(at for span in sorted(outer[name]["data_offsets"] for name in tensors) for at in span), len(data)]
         trained = self.format == 3 or (self.format > 3 and "training" in header)
-        need(ends[::2] == ends[1::2] and (trained or len(tensors) == 3), "its tensors overlap or leave gaps")
+        need(ends[::2] == ends[1::2] and (trained or len(tensors) == len(names)), "its tensors overlap or leave gaps")
         need(seal == digest.hexdigest(), "its checksum does not fit: it was changed after it was saved")
-        self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:])
+        self.coef, self.start, self.weights = tensors["coef"], *([Fraction(x) for x in tensors[k]] for k in names[1:3])
+        own = list(tensors["calibration"]) if self.counts else []
+        parts = [own[at : at + SHARES] for at in range(0, len(own), SHARES)]  # lower ends, upper ends, group by group
+        rising = all(part == sorted(part, reverse=at % 2 == 0) and min(part) >= 0 for at, part in enumerate(parts))
+        need(rising and max(own, default=0) <= 1, "levels of calibration must be in order, in [0, 1]")
+
+    def _counts(self, found: dict[str, Any]) -> list[int]:
+        """The rows that a calibration was counted on, group by group; it must not break what is promised."""
+        need(not found or (self.format > 7 and self.loss == "Pinball"), "calibration belongs to quantiles")
+        apart = [self.columns[at] for at in [found.get("column")] if at is not None]
+        bound = [own for *_, columns in self.shapes for own in columns] + [c for group, _ in self.groups for c in group]
+        free = all(own.kind == "category" and own.cap == math.inf and own not in bound for own in apart)
+        whole = len(self.columns) <= max(self.few, *map(len, self.together), 0) or not apart  # no limit to interactions
+        need(free and whole, "groups of calibration must be those of a category without promises")
+        for side in ("below", "above") * bool(found):
+            number(found[side], f"{side} of calibration", 0.0)
+        need(len(found.get("groups", ())) == max(len(found.get("rows", ())) - 1, 0), "groups of calibration need rows")
+        return [number(rows, "rows of calibration", 1, 1 << 40) for rows in found.get("rows", ())]
 
     def matrices(self, pencil: int, start: int, stop: int) -> tuple[Rows, Fraction]:
         """Packed matrices of the design columns from ``start`` to ``stop`` − 1, in integers, and their unit."""
@@ -761,10 +783,10 @@ class Model:
             rows.stop, one = self.n_design, f"eigenvalues number {[k + 1 for k in self.indices]} of one matrix"
             order = "proven" if self.indices == sorted({*self.indices}) else "refuted"
             verdict, how = apart or (self.proof(self.steps(rows, 1)) if self.levels else (order, one))
-            named = (
-                ", in the order " + " < ".join(map(shown, self.classes)) if self.classes != sorted(self.classes) else ""
-            )
-            words = "cut-points never cross" + named if self.classes else "a higher quantile is never below a lower one"
+            words = "a higher quantile is never below a lower one" + ", at any level" * (self.loss == "Pinball")
+            if self.classes:
+                named = ", in the order " + " < ".join(map(shown, self.classes))
+                words = "cut-points never cross" + named * (self.classes != sorted(self.classes))
             timed = ("survival", "survival never rises with time") if self.loss == "Survival" else None
             kind, words = timed or ("cut-points" if self.classes else "quantiles", words)
             yield kind, "all", words, verdict, True, how, None
@@ -792,6 +814,7 @@ def main() -> int:
         print(json.dumps({"model": words, "holds": holds, "rounding": model.rounding, "claims": claims}, indent=2))
     lines = [f"{shown(args.model, 300)}: {words}; format {model.format}, the checksum fits"]
     lines += [f"{c['verdict'] + ', requested' * c['requested']:<21} {c['statement']} ({c['how']})" for c in claims]
+    lines += [f"Coverage of intervals was counted on {rows:,} rows; no file can prove it." for rows in model.counts[:1]]
     lines += [f"{'All' if holds else 'Not all'} that was requested is proven."]
     lines += ["These claims are about the exact function of the stored numbers; a raw score computed in float64"]
     lines += [f"differs from it by at most {model.rounding}{'' if model.clamp else ' (within the training range)'}."]

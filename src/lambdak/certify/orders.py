@@ -10,6 +10,8 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
 from lambdak.shapes.output_range import OutputRange
 
+_BETWEEN = 41  # levels that are tried beside the fitted ones
+
 
 class _EveryRow(Attack):
     """Points are single rows."""
@@ -29,9 +31,26 @@ class Ordered(_EveryRow):
     def margins(self, points: Points) -> Margins:
         """From each raw score to the next, from each quantile to the next; or no probability below zero."""
         steps, seen = np.diff(self.search.raw(points[0]), axis=1), self.search.predict(points[0])
-        final = seen if self.claim.kind == "cut-points" else np.diff(seen, axis=1)
+        final = seen if self.claim.kind == "cut-points" else np.diff(self.compared(seen), axis=1)
         rounding = np.column_stack([np.broadcast_to(self.rounding(points), steps.shape), np.zeros_like(final)])
         return Margins(np.column_stack([steps, final]), rounding, steps)
+
+    def compared(self, seen: Float64Array) -> Float64Array:
+        """What users see that must be in order, (rows, n)."""
+        return seen
+
+
+class OrderedLevels(Ordered):
+    """Quantiles, which must be in order at any level."""
+
+    def compared(self, seen: Float64Array) -> Float64Array:
+        """Quantiles at the fitted levels, one step of a float beside them, between and beyond them."""
+        model = self.search.model
+        fitted = np.array(model.outputs.quantile_levels)
+        low, high = (fitted[0], fitted[-1]) if model.calibration is None else (0.0, 1.0)
+        near = [np.nextafter(fitted, 0), fitted, np.nextafter(fitted, 1), np.linspace(low, high, _BETWEEN)[1:-1]]
+        levels = np.unique(np.clip(np.concatenate(near), low, high))
+        return model.level_curve.at(np.asarray(seen, np.float64), levels)
 
 
 class Numbers(_EveryRow):

@@ -58,7 +58,9 @@ def certify(model: Model, within: Mapping[str, float | str] | None = None, exact
         claims.append(response_claim(outputs, within, allowance))
     claims += [*_orders(model, outputs, allowance), *interaction_claims(model)]
     claims = [*_weighed(outputs, claims), *range_claims(model)]
-    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact)
+    calibration = model.calibration
+    assumed = () if calibration is None or not calibration.counted else (calibration.words,)
+    return Certificate(model.estimator, model.loss.link.units, tuple(claims), exact, assumed)
 
 
 def promised(model: Model) -> Iterator[Claim]:
@@ -209,7 +211,9 @@ def _index_words(outputs: tuple[Readout, ...], bend: int, extreme: bool) -> str:
 
 # Of several outputs: what the claim is called, what it says, and from where to where steps are semidefinite.
 _IN_ORDER = {
-    Arrangement.QUANTILES: ("quantiles", "a higher quantile is never below a lower one", "quantile to quantile"),
+    Arrangement.QUANTILES: (
+        "quantiles", "a higher quantile is never below a lower one, at any level", "quantile to quantile",
+    ),
     Arrangement.ORDERED: (
         "cut-points", "cumulative probabilities never fall from class to class", "cut-point to cut-point",
     ),

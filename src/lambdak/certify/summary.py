@@ -46,6 +46,7 @@ def summary(certificate: Certificate) -> Iterator[str]:
     known = [own for own in others if own.proven and own.kind != "response" and own.subject not in names]
     yield from _others(known, certificate.score)
     yield from _without_effect([own.subject for own in idle if not own.requested])
+    yield from (f"Under an assumption, not proven: {words}." for words in certificate.assumed)
     rest = "to_text(details=True) or certify --details"
     yield f"All {len(certificate.claims)} statements, with the numbers that prove them: {rest}."
 

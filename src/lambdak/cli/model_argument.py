@@ -57,5 +57,5 @@ def placed(args: Sequence[str]) -> list[str]:
     >>> placed(["--key", "me.pem", "--model", "model.safetensors"])
     ['--key', 'me.pem', 'model.safetensors']
     """
-    kept = [arg for arg, following in zip(args, [*args[1:], ""], strict=True) if not (arg in _NAMES and following)]
+    kept = [arg for i, arg in enumerate(args) if not (arg in _NAMES and i + 1 < len(args))]
     return [arg.removeprefix("--model=") for arg in kept]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ EXAMPLES = (
     "lambdak predict patients.csv",
     "lambdak predict patients.csv --keep progression --out predicted.parquet",
     "lambdak predict - --model model.safetensors < patients.csv",
+    "lambdak predict patients.csv --model quantiles.safetensors --levels 0.01,0.99 --coverage 0.9",
 )
 
 
@@ -43,6 +44,13 @@ def predict(
         bool, typer.Option(help="Columns p_CLASS with the probability of each class, if the model has classes.")
     ] = True,
     quantiles: Annotated[bool, typer.Option(help="Columns q_LEVEL, if the model has quantiles.")] = True,
+    levels: Annotated[
+        str | None, typer.Option(metavar="LEVEL,…", help="Columns q_LEVEL for these levels instead, any in [0, 1].")
+    ] = None,
+    coverage: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE,…", help="Columns low_SHARE and high_SHARE: calibrated intervals of quantiles."),
+    ] = None,
     times: Annotated[
         str | None,
         typer.Option(metavar="T,T,…", help="Columns s_T, the probability of no event by T, if the model has times."),
@@ -63,8 +71,10 @@ def predict(
     """
     tables.check_out(out)
     fitted = read_model(model).set_params(n_jobs=1)  # each part has a thread of its own
-    chosen = _times(times, fitted)
-    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure), chosen)
+    further = _Further(
+        _times(times, fitted), _shares(levels, "--levels", fitted), _shares(coverage, "--coverage", fitted)
+    )
+    answers = _Answers(fitted, table, options.names(keep or ()), proba, quantiles, _beside(offset, exposure), further)
     printed: list[dict[str, Any]] = []
     with naming(table), table_stream(table, form) as stream, _progress() as bar:
         if as_json and out == STREAM:
@@ -77,6 +87,21 @@ def predict(
         print_json({"model": str(model), "rows": rows, "columns": names} | where)
     elif out != STREAM:
         say(f"{rows} rows with {', '.join(names)}: {out}")
+
+
+def _shares(given: str | None, option: str, fitted: Any) -> tuple[float, ...]:
+    """Numbers in [0, 1] of an option that belongs to quantiles."""
+    if given is None:
+        return ()
+    if not hasattr(fitted, "predict_interval"):
+        raise typer.BadParameter("belongs to models of quantiles", param_hint=option)
+    try:
+        found = tuple(float(item) for item in given.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(0 <= item <= 1 for item in found):
+        raise typer.BadParameter(f"must be numbers in [0, 1], such as 0.1,0.9; got {given}", param_hint=option)
+    return found
 
 
 def _times(given: str | None, fitted: Any) -> list[float]:
@@ -98,6 +123,14 @@ def _beside(offset: str | None, exposure: str | None) -> dict[str, str]:
     return {name: values for name, values in (("offset", offset), ("exposure", exposure)) if values is not None}
 
 
+class _Further(NamedTuple):
+    """What is predicted beside what every model has: at these times, levels of quantiles, and coverages."""
+
+    times: list[float]
+    levels: tuple[float, ...]
+    coverages: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class _Answers:
     """What is predicted, and what is copied next to it."""
@@ -108,7 +141,7 @@ class _Answers:
     proba: bool
     quantiles: bool
     beside: dict[str, str]  # offset or exposure: the name of its column
-    times: list[float]
+    further: _Further
 
     def write(self, stream: TableStream, bar: _Bar, write: Callable[[Any], None]) -> tuple[int, list[str]]:
         """Predict part by part while others are read and written; the number of rows, and the names of the columns."""
@@ -172,14 +205,19 @@ class _Answers:
         if self.proba and hasattr(fitted, "classes_"):
             labels = fitted.classes_.tolist()
             return {f"p_{label}": p for label, p in zip(labels, fitted.predict_proba(X, **beside).T, strict=True)}
+        further = self.further
         if fitted.model_.loss.times:
-            survival = fitted.predict_survival_function(X, self.times or [0.0]).T
-            columns = {f"s_{time:g}": s for time, s in zip(self.times, survival, strict=False)}
+            survival = fitted.predict_survival_function(X, further.times or [0.0]).T
+            columns = {f"s_{time:g}": s for time, s in zip(further.times, survival, strict=False)}
             return {"median": fitted.predict_quantile(X), **columns}
-        levels = fitted.model_.outputs.quantile_levels
+        levels, found = further.levels or fitted.model_.outputs.quantile_levels, {}
         if self.quantiles and levels:
-            return {f"q_{level:g}": q for level, q in zip(levels, fitted.predict_quantiles(X).T, strict=True)}
-        return {}
+            quantiles = fitted.predict_quantiles(X, further.levels or None)
+            found = {f"q_{level:g}": q for level, q in zip(levels, quantiles.T, strict=True)}
+        for share in further.coverages:
+            low, high = fitted.predict_interval(X, share).T
+            found |= {f"low_{share:g}": low, f"high_{share:g}": high}
+        return found
 
 
 def _numbered(parts: Iterator[Any]) -> Generator[tuple[int, Any], None, None]:

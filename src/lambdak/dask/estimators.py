@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import dask.array as da
@@ -39,17 +40,24 @@ class _OnDask(SpectralEstimator):
         return self._keep(fit, request.parameters)._observed()
 
     def _each(
-        self, method: str, X: Any, width: tuple[int, ...] = (), dtype: DTypeLike = np.float64, **beside: Any
+        self,
+        method: str,
+        X: Any,
+        width: tuple[int, ...] = (),
+        dtype: DTypeLike = np.float64,
+        options: Mapping[str, Any] | None = None,
+        **beside: Any,
     ) -> Any:
         """What a method says of every partition, as a Dask Array; of a table in memory, as usual.
 
-        ``beside`` are offsets: collections like X, or a number for all rows.
+        ``beside`` are offsets: collections like X, or a number for all rows; ``options`` are the same for all of them.
         """
+        options = options or {}
         beside = {name: value for name, value in beside.items() if value is not None}
         if not is_collection(X):
-            return getattr(super(), method)(X, **beside)
+            return getattr(super(), method)(X, **options, **beside)
         model, call, pieces = delayed(self._in_memory()), delayed(worker.predict), pieces_of(X)
-        keywords: list[dict[str, Any]] = [{} for _ in pieces]
+        keywords: list[dict[str, Any]] = [{**options} for _ in pieces]
         for name, value in beside.items():
             parts = pieces_of(value, name, X, len(pieces)) if np.ndim(value) else [value] * len(pieces)
             for of_piece, part in zip(keywords, parts, strict=True):
@@ -102,17 +110,18 @@ class SpectralQuantileRegressor(_OnDask, local.SpectralQuantileRegressor):
         """Fit on the workers of a cluster: see :meth:`SpectralRegressor.fit`."""
         return self._fit_on(X, y, sample_weight, None, client, (timeout, start_timeout))
 
-    def predict_quantiles(self, X: Any) -> Any:
-        """The quantiles of each row, (rows, quantiles); of a collection, a Dask Array."""
-        return self._each("predict_quantiles", X, (len(self._fitted.outputs.quantile_levels),))
+    def predict_quantiles(self, X: Any, levels: Any = None) -> Any:
+        """The quantiles of each row, (rows, levels); of a collection, a Dask Array."""
+        wanted = self._fitted.outputs.quantile_levels if levels is None else np.atleast_1d(levels)
+        return self._each("predict_quantiles", X, (len(wanted),), options={"levels": levels})
 
     def predict(self, X: Any) -> Any:
         """The middle one of the quantiles, (rows,); of a collection, a Dask Array."""
         return self._each("predict", X)
 
-    def predict_interval(self, X: Any) -> Any:
-        """The lowest and the highest quantile of each row, (rows, 2); of a collection, a Dask Array."""
-        return self._each("predict_interval", X, (2,))
+    def predict_interval(self, X: Any, coverage: float | None = None, *, side: str = "both") -> Any:
+        """The ends of an interval for each row, (rows, 2); of a collection, a Dask Array."""
+        return self._each("predict_interval", X, (2,), options={"coverage": coverage, "side": side})
 
 
 class _ClassifierOnDask(_OnDask):

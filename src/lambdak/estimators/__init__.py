@@ -2,7 +2,8 @@
 
 Modules: ``base``, ``settings`` and where parameters are documented once, ``fit_arguments`` rows as given; ``fitted``
 what methods start from, ``reading``, ``governing`` and ``writing``, which are all ``methods``; ``views`` how a fitted
-one looks, or two of them; ``regressors``, ``quantile_regressor``, ``classifiers``; ``survival`` times to an event,
+one looks, or two of them; ``regressors``, ``quantile_regressor``, ``distribution`` at any level, ``single_quantile``
+for tools that take a list of them, ``skpro`` for skpro, ``classifiers``; ``survival`` times to an event,
 ``competing_risks``, ``event_arguments`` as given, ``horizon_methods`` readers at one time; ``dates`` as a transformer;
 ``files`` to save and load them, and pipelines of scikit-learn that end with one, ``pipeline_contents`` what their
 steps take in memory, ``saved_training`` what training needs ⇄ what a file holds of it.
@@ -12,14 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lambdak.estimators.classifiers import SpectralClassifier, SpectralOrdinalClassifier
-from lambdak.estimators.competing_risks import SpectralCompetingRisks
 from lambdak.estimators.quantile_regressor import SpectralQuantileRegressor
 from lambdak.estimators.regressors import SpectralRegressor
-from lambdak.estimators.survival import SpectralSurvival
 
 if TYPE_CHECKING:
+    from lambdak.estimators.competing_risks import SpectralCompetingRisks
     from lambdak.estimators.dates import DateExpander
     from lambdak.estimators.files import from_json, load, save
+    from lambdak.estimators.survival import SpectralSurvival
     from lambdak.estimators.views import compare_report
 
 __all__ = [
@@ -36,7 +37,10 @@ __all__ = [
     "save",
 ]
 
-_LATER = {"DateExpander": "dates", "compare_report": "views", "from_json": "files", "load": "files", "save": "files"}
+_LATER = {
+    "DateExpander": "dates", "SpectralCompetingRisks": "competing_risks", "SpectralSurvival": "survival",
+    "compare_report": "views", "from_json": "files", "load": "files", "save": "files",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

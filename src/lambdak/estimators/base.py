@@ -264,6 +264,11 @@ class SpectralEstimator(FittedViews, ModelMethods, BaseEstimator):
                 "balance must be False with a large table, whose rows are never in memory together: fit, and add "
                 "log(actual / expected) to the offset, or to predictions without a log link their mean error"
             )
+        if getattr(self, "calibrate_by", None) is not None:
+            raise ValueError(
+                "calibrate_by must be None with a large table, whose rows are never in memory together: fit, and call "
+                "calibrate(X, y, by=...) with rows that the fit did not see"
+            )
         seed, parameters = new_seed(self.random_state), parameters_of(self)
         name, settings = type(self).__name__, fit_settings(self)
         if settings.scoring != LOSS:

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from lambdak._types import FloatArray, PathLike
 from lambdak.estimators.base import SpectralEstimator
+from lambdak.estimators.distribution import DistributionMethods
 from lambdak.estimators.fit_arguments import is_elsewhere, opened, rows_of_numbers, validation_arguments
 from lambdak.estimators.regressors import SpectralRegressor
 from lambdak.estimators.settings import with_parameters_of
@@ -24,15 +25,19 @@ if TYPE_CHECKING:
 
 
 @with_parameters_of(SpectralRegressor, without=("loss", "quantile", "power"))
-class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
+class SpectralQuantileRegressor(DistributionMethods, RegressorMixin, SpectralEstimator):
     """Several quantiles of one model, f(x, q) = λ_k(A(x) + P(q)), that never cross: P rises by semidefinite steps.
 
-    A monotone constraint holds for all quantiles.
+    A monotone constraint holds for all quantiles, and for those at any level between and beyond them.
 
     Parameters
     ----------
-    quantiles : increasing numbers in (0, 1), default (0.05, 0.5, 0.95)
-        The quantile levels. ``predict`` gives the middle one, ``predict_interval`` the first and the last.
+    quantiles : increasing numbers in (0, 1), default (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95)
+        The fitted levels. ``predict`` gives the middle one, ``predict_interval`` the first and the last, or the ends
+        of any coverage.
+    calibrate_by : str or int, default None
+        A category, by name or position, whose levels are calibrated apart, so that intervals cover in each of them what
+        they cover in all. Nothing may be promised of it.
 
     Examples
     --------
@@ -45,8 +50,9 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
 
     def __init__(
         self,
-        quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+        quantiles: Sequence[float] = (0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95),
         *,
+        calibrate_by: str | int | None = None,
         dim: int | None = None,
         eig_idx: int | None = None,
         shape: str | None = None,
@@ -83,6 +89,7 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
             balance=balance, warm_start=warm_start, verbose=verbose, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.quantiles = quantiles
+        self.calibrate_by = calibrate_by
 
     def fit(
         self,
@@ -129,18 +136,10 @@ class SpectralQuantileRegressor(RegressorMixin, SpectralEstimator):
 
         return NumberTargets(Pinball(_levels(self.quantiles)))
 
-    def predict_quantiles(self, X: Any) -> FloatArray:
-        """The quantiles of each row, (rows, quantiles), in ascending order."""
-        return self._predict(X)
-
     def predict(self, X: Any) -> FloatArray:
         """The middle one of the quantiles, (rows,): by default the median."""
         quantiles = self.predict_quantiles(X)
         return quantiles[:, quantiles.shape[1] // 2]
-
-    def predict_interval(self, X: Any) -> FloatArray:
-        """The lowest and the highest quantile of each row, (rows, 2)."""
-        return self.predict_quantiles(X)[:, [0, -1]]
 
 
 def _levels(quantiles: Any) -> tuple[float, ...]:

@@ -60,6 +60,7 @@ def fit_settings(estimator: Any) -> FitSettings:
         own_dim=estimator.dim is not None,
         stopping_rows=least,
         scoring=check_scoring(estimator.scoring),
+        calibrate_by=getattr(estimator, "calibrate_by", None),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lambdak._checks import check_per_row, check_weight
 from lambdak._types import Float64Array, PathLike
@@ -177,6 +177,18 @@ class SpectralSurvival(HorizonMethods, SpectralEstimator):
         classifier = SpectralClassifier(**shared | {"n_estimators": None})
         classifier.model_, classifier.n_iter_, classifier._parameters = model, self.n_iter_, parameters_of(classifier)
         return classifier
+
+    @staticmethod
+    def status_at(y: Any, horizon: float) -> tuple[NDArray[np.bool_], Float64Array]:
+        """Whether each row had its event by the horizon, and its weight, to measure :meth:`at` with.
+
+        Rows that were censored before count 0, and the others more: inverse probabilities of not being censored, by
+        Kaplan and Meier. Give them as ``y`` and ``sample_weight`` of ``performance(..., horizon=horizon)``, whose
+        actual against expected is calibration at the horizon.
+        """
+        from lambdak.model.horizon_status import status_at
+
+        return status_at(observed(None, y, {}).lines, float(horizon))
 
     def predict(self, X: Any) -> Float64Array:
         """A risk score (rows,), the larger the earlier: the raw score's mean over the knots of time."""

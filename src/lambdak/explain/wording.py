@@ -17,6 +17,7 @@ SHARES = ("logit", "softmax", "cloglog", "loglog")  # links to probabilities
 PREDICTION = "prediction"  # the name of an output that is a number
 _DIGITS = 3  # that are significant, if the target is not written with more
 _RATIO_DIGITS = 3
+_ROUNDED_DIGITS = 2  # where people round the target, and read its last digit as the smallest that counts
 _ODDS_DECIMALS = 2
 _MOST_PERCENT = 6  # decimals
 _NOTHING = 1e-9  # of what is predicted: a difference that is rounding
@@ -115,7 +116,8 @@ class Amounts:
     ) -> Amounts:
         """With digits that tell parts, and predictions, apart: about three of the largest difference.
 
-        Predictions have no fewer decimals than the target. Where nothing differs, they have three digits.
+        Predictions have no fewer decimals than the target; if that is rounded, two digits of the largest difference are
+        enough. Where nothing differs, predictions have these digits.
 
         >>> Amounts.of("identity", [0.1], None, "", [12.31, 12.21]).prediction(12.3149)
         '12.315'
@@ -131,7 +133,8 @@ class Amounts:
         if apart <= _NOTHING * _largest(sizes):
             apart = _largest(sizes)
         more = max(0, _needed(largest, 1) - 1) if link == "log" and largest > _NOTHING else 0
-        return cls(link, max(0, target_decimals or 0, _needed(apart, _DIGITS)), unit, more)
+        digits = _DIGITS if target_decimals is None else _ROUNDED_DIGITS
+        return cls(link, max(0, target_decimals or 0, _needed(apart, digits)), unit, more)
 
     def prediction(self, value: float) -> str:
         """Return a prediction in print, with its unit.

@@ -2,7 +2,8 @@
 
 Modules: ``performance/`` metrics with intervals: ``outcome`` what is observed of an output, ``scored`` rows with
 exposure, ``measures`` and ``bootstrap`` their intervals, ``lorenz`` curves of a ranking, ``bands``, ``columns`` and
-periods, ``segments`` actual against expected, ``performance`` the function, ``plots``; ``comparison/`` with another
+periods, ``segments`` actual against expected, ``performance`` the function, ``coverage`` of distributions,
+``plots``, ``distribution_plots``; ``comparison/`` with another
 model or a tariff: ``rival`` the other side, ``rate_change``, ``comparison``; ``drift/``: ``stability`` the PSI and
 what moves the mean, ``drift``; ``fairness/`` of protected columns: ``flips`` of their levels and bounds of
 predictions, ``groups`` metrics of fairlearn and proxies, ``assessing`` the function, ``assessment`` its result;

@@ -164,7 +164,7 @@ def _varying(result: Array, packed: Array) -> Array:
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _values(packed: Array, dim: int, index: _Indices, tridiagonal: bool) -> Array:
     if not is_host():
-        (values,) = device.solve(packed, dim, index, tridiagonal, False)
+        values: Array = device.solve(packed, dim, index, tridiagonal, False)[0]
         return values
     shape = _shaped((*packed.shape[:-1], len(index)), packed)
 

@@ -119,6 +119,7 @@ class ModelScores(Scores):
 
     def __init__(self, model: Model, target: NDArray[Any], raw: NDArray[Any], weight: Float64Array | None) -> None:
         self.loss: Loss = model.loss
+        self.curve = model.level_curve
         self.raw, self.weight = raw, None if weight is None else weights_in_units(weight)
         self.kind = "numbers"
         if model.classes is not None:
@@ -170,6 +171,11 @@ class ModelScores(Scores):
     def quantiles(self) -> NDArray[Any]:
         """The predicted quantiles, (rows, levels)."""
         return self.predicted.reshape(len(self.observed), -1)
+
+    @cached_property
+    def ranked_probability(self) -> Float64Array:
+        """Continuous ranked probability scores of the rows."""
+        return self.curve.crps(self.quantiles.astype(np.float64), self.observed)
 
 
 # ---- the metrics ------------------------------------------------------------------------------------------------
@@ -278,6 +284,22 @@ class MeanLoss(Metric):
 
 
 @final
+class Crps(Metric):
+    """Continuous ranked probability score: how far the whole distribution is from what was observed."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> tuple[Self, ...]:
+        """CRPS of a model with several quantile levels."""
+        levels = scores.loss.quantile_levels if isinstance(scores, ModelScores) else ()
+        meaning = "distance of the distribution from the target, in its units; of a single number the absolute error"
+        return (cls("CRPS", meaning, -1),) if scores.kind == "quantiles" and len(levels) > 1 else ()
+
+    def value(self, scores: Scores) -> float:
+        """Mean ∫ (F(z) − 1[z ≥ y])² dz."""
+        return scores.mean("ranked_probability")
+
+
+@final
 class Concordance(Metric):
     """Harrell's concordance of times to an event."""
 
@@ -354,7 +376,7 @@ class ShareBetween(Metric):
 
 
 METRICS: list[type[Metric]] = [
-    R2, Rmse, Mae, Accuracy, LargestClass, Concordance, MeanLoss, RocAuc, ShareUpTo, ShareBetween,
+    R2, Rmse, Mae, Accuracy, LargestClass, Concordance, MeanLoss, Crps, RocAuc, ShareUpTo, ShareBetween,
 ]  # fmt: skip
 
 

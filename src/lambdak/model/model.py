@@ -14,6 +14,8 @@ from lambdak._types import Float64Array, FloatArray
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.steps import step_engine
 from lambdak.losses import Loss
+from lambdak.model.calibration import Calibration
+from lambdak.model.level_curve import LevelCurve
 from lambdak.model.outputs import Outputs
 from lambdak.model.promises import Promises
 from lambdak.pencil import Pencil
@@ -86,6 +88,8 @@ class Model(Shown):
         The constraints on its columns, and its shape.
     classes : array or None
         The labels of a classifier, in their order.
+    calibration : Calibration or None
+        Tails of the distribution between quantiles, and levels that cover shares of rows; None in older files, too.
     """
 
     estimator: str
@@ -99,6 +103,7 @@ class Model(Shown):
     scale: float
     promises: Promises
     classes: NDArray[Any] | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coef", np.asarray(self.coef, np.float64))
@@ -145,6 +150,14 @@ class Model(Shown):
         """What each raw score stands for, in words."""
         labels = () if self.classes is None else [repr(label) for label in self.classes.tolist()]
         return self.loss.output_names(labels)
+
+    @property
+    def level_curve(self) -> LevelCurve:
+        """The distribution between the quantiles of a row and beyond them; without tails if none are known."""
+        tails = self.calibration
+        below, above = (0.0, 0.0) if tails is None else (tails.below, tails.above)
+        link = self.loss.output_link
+        return LevelCurve(self.outputs.quantile_levels, below, above, link.low, link.high)
 
     def raw(self, X: Any, offset: ArrayLike | None = None, threads: int = 0) -> FloatArray:
         """Raw scores of the rows of a table, (rows,) or (rows, outputs): before the link.

@@ -16,6 +16,7 @@ from lambdak.eigen.engine import RowSolver
 from lambdak.eigen.packing import packed_size
 from lambdak.eigen.runtime import native
 from lambdak.losses.contract import Predicts
+from lambdak.model.distribution import at_levels
 from lambdak.model.model import Model
 from lambdak.model.rows import row_offset
 from lambdak.table.cells import LARGEST
@@ -108,11 +109,12 @@ class Predictor:
         shares = self.model.loss.predict(self._raw(row, offset))[0].tolist()
         return dict(zip(self._labels, shares, strict=True))
 
-    def predict_quantiles(self, row: Row) -> tuple[float, ...]:
-        """The quantiles, in ascending order."""
+    def predict_quantiles(self, row: Row, levels: ArrayLike | None = None) -> tuple[float, ...]:
+        """The quantiles, in ascending order of the fitted levels, or at any levels in [0, 1]."""
         if not self.quantile_levels:
             raise AttributeError(f"predict_quantiles needs quantiles; the model is a {self.model.estimator}")
-        return tuple(self.model.loss.predict(self._raw(row))[0].tolist())
+        quantiles = self.model.loss.predict(self._raw(row))
+        return tuple((quantiles if levels is None else at_levels(self.model, quantiles, levels))[0].tolist())
 
     def raw(self, row: Row, offset: float | None = None, exposure: float | None = None) -> float | tuple[float, ...]:
         """The raw score, before the link: a float, or a tuple where there are several outputs."""

@@ -35,6 +35,11 @@ def strengths_png(explanation: GlobalExplanation) -> bytes:
     return bytes(plots.png(plots.draw_strengths(explanation)))
 
 
+def drawn_png(ax: Any) -> bytes:
+    """What was drawn on Axes."""
+    return bytes(_plots().png(ax))
+
+
 def curve_png(performance: Performance, what: str) -> bytes:
     """The calibration, the lift, the Lorenz curve or the ROC curve of what is predicted."""
-    return bytes(_plots().png(getattr(performance, what)().plot()))
+    return drawn_png(getattr(performance, what)().plot())

@@ -3,7 +3,8 @@ r"""A fitted model as one file, or as text to compare: nothing in either can run
 The file is a safetensors file. Its tensors are ``coef`` (models, design columns, d(d+1)/2), ``start`` and ``weights``
 of f = start + scale Σ_m w_m λ_k(A_m(row)). Its header is one JSON text under the key ``lambdak``: format, library
 version, estimator and parameters, columns with their names, knots and levels, loss, classes, what explanations say of
-the target (its name, its decimals, the average prediction), and a SHA-256 checksum.
+the target (its name, its decimals, the average prediction), and a SHA-256 checksum. Quantiles have one more field and
+tensor, ``calibration``: tails, and the levels that cover shares of rows.
 The checksum reveals damage; it is no signature, because whoever changes a file can compute it again.
 :func:`sign_file` adds a signature, with which :func:`verify_file` and ``load(path, public_key=...)`` tell who answers
 for a file; it needs the library cryptography.
@@ -18,8 +19,8 @@ Loading proves that the matrices keep what the settings promise: monotone column
 order, as ``certify()`` does, and refuses a file that does not. A file of the first format, in which promises held to
 rounding, is widened by a few units in the last place first.
 
-Modules: ``_header``, ``_columns``, ``_losses``, ``_promises``, ``_target``, ``_values``, ``_fields``; ``_tensors``,
-``_training``, ``_text``; ``_keys``, ``_signature``, ``_identity`` whether a file holds a model.
+Modules: ``_header``, ``_calibration``, ``_columns``, ``_losses``, ``_promises``, ``_target``, ``_values``, ``_fields``;
+``_tensors``, ``_training``, ``_text``; ``_keys``, ``_signature``, ``_identity`` whether a file holds a model.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from lambdak.model.model import MAX_DIM, MAX_MEMBERS
 from lambdak.model.outputs import outputs_of
 from lambdak.pencil.tolerances import WEIGHTS_TOL
 from lambdak.shapes.requested import straight_columns
+from lambdak.store._calibration import FIELD as _CALIBRATION
+from lambdak.store._calibration import CalibrationBlueprint, describe_calibration
 from lambdak.store._columns import decode_encoder, encode_columns, encode_encoder
 from lambdak.store._fields import ModelFileError, damaged, fields, invalid, items, number, shown, text, whole
 from lambdak.store._losses import ESTIMATORS, decode_classes, decode_loss, encode_classes, encode_loss
@@ -33,14 +35,16 @@ from lambdak.table.encoder import TableEncoder
 
 # In the first, promises held to rounding only; the third is the second with what training needs; since the fourth, in
 # which that may be missing, a file holds what is known of the target; the fifth has constraints, the sixth times to an
-# event; the seventh says of columns of numbers whether they are whole, and where their quartiles are.
-FORMAT = 7
-_TRAINED = 3
+# event; the seventh says of columns of numbers whether they are whole, and where their quartiles are; the eighth has
+# the calibration of quantiles.
+FORMAT = 8
+_TRAINED, _UNCALIBRATED = 3, 7
 _FIELDS = (
     "format", "lambdak", CHECKSUM, "estimator", "parameters", "encoder", "columns", "loss", "classes", "dim", "indices",
     "members", "scale", "dtype", "n_iter",
 )  # fmt: skip
 _LATER = "constraints"  # a parameter that files have where it is not None, since format 5
+_LATEST = "calibrate_by"  # as well, since format 8
 _TARGET, _TRAINING = "target", "training"
 _LEAST_SCALE = 2.0**-1010  # below, products with it lose digits
 _MOST_SIZE = 1e24  # of all matrices together, so that no sum over them leaves the range of float32
@@ -77,6 +81,9 @@ def describe(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     if saved.training is not None:
         header[_TRAINING], arrays = describe_training(saved.training)
         tensors |= arrays
+    if model.calibration is not None:
+        header[_CALIBRATION], arrays = describe_calibration(model.calibration)
+        tensors |= arrays
     header[CHECKSUM] = digest(header, tensors)
     try:
         again = Blueprint.read(header, {model.estimator: saved.parameters}).build(tensors).model
@@ -96,7 +103,7 @@ def _header(saved: SavedModel) -> dict[str, Any]:
         "parameters": {
             key: encode(_kept(value), key)
             for key, value in _settled(saved).items()
-            if key != _LATER or value is not None  # so that files without it are what they were
+            if key not in (_LATER, _LATEST) or value is not None  # so that files without it are what they were
         },
         "encoder": encode_encoder(model.encoder),
         "columns": encode_columns(model.encoder),
@@ -144,13 +151,15 @@ class Blueprint:
     n_iter: int
     training: TrainingBlueprint | None
     target: KnownTarget
+    calibration: CalibrationBlueprint | None
 
     @classmethod
     def read(cls, header: dict[str, Any], known: Known) -> Blueprint:
         """Check the header of a model."""
         check_format(header)
         trained, described = _holds(header)
-        beside = compress((_TRAINING, _TARGET), (trained, described))
+        calibrated = header["format"] > _UNCALIBRATED and _CALIBRATION in header
+        beside = compress((_TRAINING, _TARGET, _CALIBRATION), (trained, described, calibrated))
         fields(header, "the header", (*_FIELDS, *beside))
         name = text(header["estimator"], "estimator")
         if name not in ESTIMATORS or (known is not None and name not in known):
@@ -180,6 +189,9 @@ class Blueprint:
             n_iter=whole(header["n_iter"], "n_iter", 0, 1 << 63),
             training=TrainingBlueprint.read(header[_TRAINING]) if trained else None,
             target=decode_target(header[_TARGET], loss) if described else KnownTarget(),
+            calibration=CalibrationBlueprint.read(header[_CALIBRATION], loss, encoder, promises)
+            if calibrated
+            else None,
         )
 
     @property
@@ -193,6 +205,7 @@ class Blueprint:
             "start": Form(wide, (self.loss.n_outputs,)),
             "weights": Form(wide, (self.members,)),
             **({} if self.training is None else self.training.forms),
+            **({} if self.calibration is None else self.calibration.forms),
         }
 
     def build(self, tensors: Tensors) -> SavedModel:
@@ -210,6 +223,7 @@ class Blueprint:
             scale=self.scale,
             promises=self.promises,
             classes=self.classes,
+            calibration=None if self.calibration is None else self.calibration.build(tensors),
         )
         if self.format == 1:
             model = widened(model)

@@ -8,6 +8,7 @@ trained, and which columns interact; ``settling`` what shapes leave to training;
 members, with trial models, and ``pilots`` the small models that decide; ``trainer``, ``compiled_loss``, ``members`` the
 training of members, ``lbfgs`` its refinement, ``factor`` of all matrices,
 ``finish`` from members to a model; ``balance`` totals of predictions;
+``calibration`` what left-out rows say of distributions;
 ``checkpoint`` what a killed fit continues from and whose it is, ``checkpoint_file``; ``live_curve`` in a notebook;
 ``scoring`` metrics by name; ``limits`` what a fit refuses;
 ``large/`` rows that are not in one memory: ``fit`` the story, ``choice`` what a sample decides, ``targets``,

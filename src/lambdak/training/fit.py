@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from lambdak.eigen.blas import single_threaded_blas
 from lambdak.model import Model
+from lambdak.training.calibration import Groups, with_calibration
 from lambdak.training.checkpoint import nothing_kept
 from lambdak.training.choice import choose_members
 from lambdak.training.draft import Draft
 from lambdak.training.factor import factor_of
 from lambdak.training.finish import Fit, TrainingState, corrections, finished, in_balance, of_some_rows
 from lambdak.training.members import gain_from_refit, refit_members, run_members
+from lambdak.training.rows import TrainingRows
 from lambdak.training.session import FitRequest, Session
 
 
@@ -21,6 +23,7 @@ def fit_model(request: FitRequest) -> Fit:
     with single_threaded_blas():
         request.begin()
         session, plan, rows, regularisations = choose_members(request)
+        groups = _groups(request, session.draft, rows)
         draft, settings, n_rows = session.draft, session.settings, session.problem.n_rows
         thorough, checkpoint = settings.max_iter is None, request.checkpoint
         trainer = session.members(session.new_parameters(plan, regularisations), len(regularisations))
@@ -31,7 +34,13 @@ def fit_model(request: FitRequest) -> Fit:
         state = TrainingState(trainer.theta, plan, regularisations, shift, factor)
         fit = in_balance(finished(trainer, draft, rows, state, run.events), rows, request)
         checkpoint.finish()
-        return fit
+        return replace(fit, model=with_calibration(fit.model, trainer, draft, shift, groups))
+
+
+def _groups(request: FitRequest, draft: Draft, rows: TrainingRows) -> Groups | None:
+    """Return the groups that are calibrated apart, of the rows that members are measured on."""
+    measured = request.rows.encoded_validation(draft.encoder, request.settings.threads)
+    return Groups.of(request.settings.calibrate_by, draft, rows if measured is None else measured)
 
 
 @nothing_kept()
@@ -48,7 +57,13 @@ def continue_fit(model: Model, state: TrainingState, request: FitRequest, partia
         schedule = settings.continued_schedule(session.problem.n_rows, partial)
         run = run_members(trainer, schedule, request.checkpoint, settings.verbose)
         state = replace(state, theta=trainer.theta, factor=factor_of(trainer, draft))
-        fit = finished(trainer, draft, rows, state, run.events)
+        fit = _with_tails(finished(trainer, draft, rows, state, run.events), model)
         fit = of_some_rows(fit) if partial else in_balance(fit, rows, request)
         request.checkpoint.finish()
         return fit
+
+
+def _with_tails(fit: Fit, before: Model) -> Fit:
+    """Return the fit with the tails of the model before: what rows were covered was counted with other members."""
+    known = before.calibration
+    return fit if known is None else replace(fit, model=fit.model.replace(calibration=known.uncounted()))

@@ -51,6 +51,7 @@ class FitSettings:
     own_dim: bool  # whether the user chose dim
     stopping_rows: int = 0  # up to which training does not stop early, unless there are validation rows
     scoring: str = LOSS  # the metric that says whether it still improves
+    calibrate_by: Any = None  # the category whose levels are calibrated apart
 
     def of_rows(self, rows: int, validated: bool) -> FitSettings:
         """Settings for a table of so many rows, maybe with validation rows: training stops early, or it never does."""

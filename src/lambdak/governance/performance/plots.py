@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter
 
 from lambdak._types import Float64Array
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from lambdak.governance.performance.performance import Calibration
     from lambdak.governance.performance.segments import Segments
 
-__all__ = ["label_segments", "legend_above", "new_axes", "segment_axes", "separated", "short", "titled"]
+__all__ = ["label_segments", "legend_above", "new_axes", "percent", "segment_axes", "separated", "short", "titled"]
 
 _STEEP = 70  # degrees of labels that would overlap
 _ROOM, _SMALL_ROOM = 96, 124  # characters of labels beside each other, and of small ones
@@ -112,11 +113,16 @@ def draw_calibration(found: Calibration, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def percent(axis: Axis) -> None:
+    """Ticks of shares in percent."""
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
+
+
 def _square(ax: Axes) -> None:
     ax.set_aspect("equal")
     ax.set(xlim=(0, 1), ylim=(0, 1))
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
+        percent(axis)
 
 
 MOST_LEVELS = 25

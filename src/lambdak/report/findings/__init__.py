@@ -26,6 +26,7 @@ from lambdak.eigen.lazy import cached_property
 from lambdak.explain import GlobalExplanation, explain_global
 from lambdak.explain.wording import Amounts
 from lambdak.governance.drift import Drift, drift
+from lambdak.governance.performance import Coverage, coverage_of
 from lambdak.governance.performance.bootstrap import RESAMPLES
 from lambdak.governance.performance.scored import name_of
 from lambdak.losses import Predicts
@@ -204,6 +205,14 @@ class Findings:
         return assess(self.model, rows, self.training, self.unseen, self.options.resamples, self.options.seed)
 
     @cached_property
+    def coverage(self) -> Coverage | None:
+        """How often targets are where a distribution says; None unless several quantiles were measured."""
+        rows, levels = self.measured, self.model.outputs.quantile_levels
+        if self.assessment is None or rows is None or len(levels) < 2 or self.model.calibration is None:
+            return None
+        return coverage_of(self.model, rows.X, np.asarray(rows.y), rows.weight)
+
+    @cached_property
     def segments(self) -> tuple[WeakSegment, ...]:
         """All segments with enough rows, the weakest first."""
         return () if self.assessment is None else weak_segments(self.model, self.assessment.outputs)
@@ -279,8 +288,8 @@ class Findings:
 
 
 _STEPS = {
-    "data": "data", "training_data": "", "assessment": "performance", "segments": "", "stability": "", "drift": "",
-    "certificate": "guarantees", "search": "", "explanation": "effects", "importance": "",
+    "data": "data", "training_data": "", "assessment": "performance", "segments": "", "coverage": "", "stability": "",
+    "drift": "", "certificate": "guarantees", "search": "", "explanation": "effects", "importance": "",
 }  # fmt: skip
 
 

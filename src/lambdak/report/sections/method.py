@@ -133,6 +133,7 @@ _MEANINGS = {
     "quantile": 'quantile level of the loss "quantile"',
     "power": 'power of the loss "tweedie"',
     "quantiles": "quantile levels",
+    "calibrate_by": "the category whose levels are calibrated apart",
     "class_weight": "weights of the classes",
     "dim": "size of the matrices",
     "eig_idx": "which eigenvalue is read off, counted from 0",

@@ -16,7 +16,7 @@ print(drift)
 model.dossier("dossier-new.html", X_new, y_new)  # metrics, calibration and weakest segments of the new rows"""
 _ROLES = {"monitored_by": "Who monitors", "monitored_when": "How often", "actions": "What happens at “act”"}
 _BETTER = {"R²": 1, "Gini": 1, "normalised Gini": 1, "accuracy": 1, "ROC AUC": 1, "KS": 1}
-_WORSE = ("RMSE", "MAE", "log loss", "Brier score", "mean pinball loss")
+_WORSE = ("RMSE", "MAE", "log loss", "Brier score", "mean pinball loss", "CRPS")
 
 
 def dossier(findings: Findings) -> Section:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lambdak.governance.performance import Estimate, Segments
+from lambdak.governance.performance import Coverage, Estimate, Segments
 from lambdak.report.amounts import count, interval, number, share
 from lambdak.report.document import (
     Answer,
@@ -29,7 +29,7 @@ from lambdak.report.findings import Findings
 from lambdak.report.findings.assessment import Assessment, Output
 from lambdak.report.findings.fit import SEEN
 from lambdak.report.findings.headline import Figure, class_shares, headline
-from lambdak.report.pictures import curve_png
+from lambdak.report.pictures import curve_png, drawn_png
 
 TITLE, PAGE_TITLE = "Performance", "How well it predicts"
 _CALL = 'model.dossier("dossier.html", X_test, y_test)  # rows that the fit did not see'
@@ -129,6 +129,8 @@ def page(findings: Findings) -> Section:
     caveat = [Note(f"{measured.caveat} {measured.remedy}", "open")] if measured.caveat else []
     blocks: list[Block] = [Paragraph(f"Measured {measured.where}."), *caveat, Scripted("performance")]
     blocks.append(Fold("All metrics, with their 95 % intervals", (metric_table(measured),)))
+    if findings.coverage is not None:
+        blocks.append(Fold("How often intervals hold", tuple(_distribution(findings.coverage))))
     if measured.confusion is not None:
         blocks.append(Fold("Actual and predicted classes", (_confusion(findings.classes, measured.confusion),)))
     blocks.append(Fold("Which rows these are", (Paragraph(measured.likeness.words),)))
@@ -152,6 +154,10 @@ def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
         levels, inside = findings.model.loss.quantile_levels, share(known["share between the outer quantiles"].value)
         words = f"of the targets lie between the {levels[0]:g} and {levels[-1]:g} quantile {measured.where}"
         return f"{inside} inside", f"{inside} {words}; {share(levels[-1] - levels[0])} is wanted."
+    if findings.model.outputs.quantile_levels:
+        (level,) = findings.model.outputs.quantile_levels
+        below = share(known[f"share up to the {level:g} quantile"].value)
+        return f"{below} below", f"{below} of the targets are at most at the {level:g} quantile {measured.where}."
     lines = [_beside(figure, findings.unit) for figure in figures]
     sentence = " ".join([f"Measured {measured.where}:", *lines, *_more(findings, measured, known)])
     if all(figure.no_better for figure in figures):
@@ -214,7 +220,41 @@ def calibration(findings: Findings) -> Section:
     tables = [_groups(output) for output in assessment.outputs]
     pictures = Gallery(tuple(map(_calibration_picture, assessment.outputs[:_MOST_SHOWN])))
     blocks: list[Block] = [Paragraph(_CALIBRATION), _overall(assessment), pictures]
+    if findings.coverage is not None:
+        blocks += [*_distribution(findings.coverage), Gallery(tuple(_coverage_pictures(findings)))]
     return Section("calibration", "Calibration", (*blocks, *tables[:_MOST_SHOWN]), tuple(tables[_MOST_SHOWN:]))
+
+
+def _distribution(coverage: Coverage) -> list[Block]:
+    """Return how often targets are where the distribution says, in words and a table."""
+    kind = (
+        "Intervals end at levels that were counted on rows that members had not seen: the stated share is expected of "
+        "rows like those."
+        if coverage.calibrated
+        else "Intervals end at quantiles of nominal levels; no rows were counted."
+    )
+    rows = tuple(
+        (f"{share(wanted)}", share(observed), number(width))
+        for wanted, observed, width in zip(
+            coverage.coverages, coverage.observed.tolist(), coverage.widths.tolist(), strict=True
+        )
+    )
+    return [Paragraph(kind), Table("Coverage of intervals", ("Wanted", "Targets inside", "Mean width"), rows)]
+
+
+def _coverage_pictures(findings: Findings) -> Iterator[Picture]:
+    """Yield levels of targets, coverage by level and interval, and coverage by the most important column."""
+    coverage = findings.coverage
+    assert coverage is not None
+    captions = {
+        "pit": "Levels of targets in their own distributions: all bars are as high if the distributions are right",
+        "levels": "Share of targets up to the quantile of each level",
+        "intervals": "Share of targets inside intervals",
+    }
+    for what, caption in captions.items():
+        yield Picture("coverage", caption, drawn_png(coverage.plot(what)), wide=False)
+    column = findings.names[findings.by_strength[0]]
+    yield Picture("coverage", f"Coverage of the 90 % interval by {column}", drawn_png(coverage.by(column).plot()))
 
 
 def _overall(assessment: Assessment) -> Table:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 MAX_DIM = 64  # beyond, a whole decomposition uses a device better than one thread per matrix does
 _TYPES = {"cuda", "xpu"}  # those of AMD are called cuda, too
+_DTYPES = {torch.float32, torch.float64}
 _VARIABLE = "LAMBDAK_DEVICE_KERNEL"
 
 _enabled = os.environ.get(_VARIABLE, "1") != "0"
@@ -44,7 +45,7 @@ def device_kernel(enabled: bool | None = None) -> bool:
 
 def chosen(like: Tensor, dim: int) -> ModuleType | None:
     """Return :mod:`lambdak.torch.device.launch` if it computes for tensors like this one, and None otherwise."""
-    if not _enabled or like.device.type not in _TYPES or not 2 <= dim <= MAX_DIM:
+    if not _enabled or like.device.type not in _TYPES or like.dtype not in _DTYPES or not 2 <= dim <= MAX_DIM:
         return None
     key = like.device, like.dtype
     if key not in _sound:

@@ -34,6 +34,7 @@ from lambdak.torch.device.sturm import evaluate, find_eigenvalue
 from lambdak.torch.device.vectors import find_vector, repair_vector, solve_shifted
 
 _NAN = tl.constexpr(float("nan"))
+_SIZES = ["rows", "n", "count", "slots"]  # one binary for all of them: what is checked is what runs
 
 
 @triton.jit
@@ -142,7 +143,7 @@ def _set_up(coords, n, packed, d, e, e2, h, work, TRIDIAGONAL: tl.constexpr):
     return low, high, mean, spread, unit, inner, outer, bad
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
 def solve_kernel(
     coords, index, guess, value, vector, scratch, rows, n, count, slots,
     BLOCK: tl.constexpr, TRIDIAGONAL: tl.constexpr, VECTORS: tl.constexpr, SEVERAL: tl.constexpr,
@@ -252,7 +253,7 @@ def _resolve(d, e, e2, n, value, near, x, y, work, spare):
     _project(x, y, n)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=_SIZES)
 def vjp_kernel(
     coords, value, vector, grad_value, grad_vector, grad, scratch, near, rows, n, count, slots,
     BLOCK: tl.constexpr, TRIDIAGONAL: tl.constexpr, PAIR: tl.constexpr,

@@ -22,7 +22,7 @@ OPTIONS = {"num_warps": 1, "num_stages": 1, "enable_fp_fusion": True}
 
 def solve(coords: Tensor, dim: int, index: Sequence[int], tridiagonal: bool, vectors: bool) -> tuple[Tensor, Tensor]:
     """λ_k, (..., m), and unit vectors, (..., m, d), which are left unwritten unless they are wanted."""
-    rows = coords.reshape(-1, coords.shape[-1]).contiguous()
+    rows = _readable(coords).reshape(-1, coords.shape[-1])
     value = coords.new_empty((*coords.shape[:-1], len(index)))
     vector = coords.new_empty((*value.shape, dim) if vectors else (0,))
     whole = vectors and len(index) > 1
@@ -65,10 +65,17 @@ def _vjp(given: tuple[Tensor, ...], grad: Tensor, dim: int, tridiagonal: bool) -
         if programs:
             scratch = grad.new_empty(programs * slots * block)
             vjp_kernel[(programs,)](
-                *(part.contiguous() for part in given), grad, scratch, near, rows, dim, count, slots, BLOCK=block,
+                *map(_readable, given), grad, scratch, near, rows, dim, count, slots, BLOCK=block,
                 TRIDIAGONAL=tridiagonal, PAIR=pair, **OPTIONS,
             )  # fmt: skip
     return grad
+
+
+def _readable(tensor: Tensor) -> Tensor:
+    """The tensor in memory that a kernel can read: PyTorch leaves some negations and zeros undone."""
+    if torch._is_zerotensor(tensor):
+        return torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+    return tensor.contiguous().resolve_neg()
 
 
 def _slots(dim: int, tridiagonal: bool) -> int:

@@ -17,6 +17,7 @@ from lambdak.table.large.batches import Batches, Drawn, IterableBatches, drawn, 
 from lambdak.table.large.cache import DamagedCacheError, PackedCache, build_cache, cache_key, check_place, open_cache
 from lambdak.table.large.packed import Records
 from lambdak.table.large.summary import TableSummary
+from lambdak.training.calibration import with_calibration
 from lambdak.training.checkpoint import Checkpoint, nothing_kept
 from lambdak.training.finish import Fit, TrainingState, corrections, finished
 from lambdak.training.fit import fit_model
@@ -184,4 +185,5 @@ def train_members(
         run = run_members(trainer, schedule.plain, checkpoint, settings.verbose if transport.rank == 0 else 0)
         shift, factor = corrections(trainer, session.draft)
         state = TrainingState(trainer.theta, choice.plan, choice.regularisations, shift, factor)
-        return finished(trainer, session.draft, choice.rows, state, run.events)
+        fit = finished(trainer, session.draft, choice.rows, state, run.events)
+        return replace(fit, model=with_calibration(fit.model, trainer, session.draft, shift))
