@@ -25,10 +25,13 @@ from lambdak import SpectralRegressor
 from lambdak.explain import plots
 from lambdak.report.amounts import number, share
 from lambdak.report.dossier import Refittable, dossier_findings
+from lambdak.report.findings import Options, report_findings
 from lambdak.report.findings.fit import SEEN
 from lambdak.report.pictures import curve_png
+from lambdak.report.sections import performance
 from lambdak.shapes import Dominates
 from lambdak.table.content_hash import content_hash, target_hash
+from lambdak.table.rows import read_rows
 from lambdak.table.visible import visible
 
 FEW = {"n_resamples": 10}
@@ -140,6 +143,27 @@ def test_other_rows_are_not(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert findings(fitted(), X_TEST, Y_TEST).assessment.likeness.seen is False
+
+
+@pytest.mark.parametrize(
+    ("rows", "trained", "source"),
+    [
+        ((X, Y), None, "seen"),
+        ((X_TEST, Y_TEST), None, "unclear"),
+        ((X_TEST, Y_TEST), (X, Y), "test"),
+        ((X[:50], Y[:50]), (X, Y), "seen"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:These rows look like the training rows")
+def test_report_and_dossier_agree_on_whether_the_fit_saw_the_rows(rows, trained, source):
+    beside = {} if trained is None else {"X_train": trained[0], "y_train": trained[1]}
+    dossier = findings(fitted(), *rows, **beside, seeds=0, search=0)
+    given = [read_rows(*table) for table in (trained, rows) if table is not None]
+    first, test = given if trained else (given[0], None)
+    report = report_findings(fitted().model_, None, first, test, None, None, None, Options(resamples=0))
+    assert dossier.assessment.source == report.assessment.source == source
+    assert dossier.assessment.caveat == report.assessment.caveat
+    assert (dossier.assessment.caveat[:40] in performance.provenance(dossier.assessment).text) or source == "test"
 
 
 def test_rows_are_compared_with_training_rows_one_by_one():

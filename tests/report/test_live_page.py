@@ -61,7 +61,7 @@ def test_the_page_opens_with_what_is_predicted_how_well_and_what_is_guaranteed(w
     [
         (slice(0, 200), slice(200, 300), "on 100 rows that the fit did not see"),
         (slice(0, 200), slice(0, 150), "on the 150 rows that the model was fitted to"),
-        (slice(0, 200), None, "The fit has seen these rows"),
+        (slice(0, 200), None, "These rows look like the training rows"),
         (slice(150, 300), None, "the fit may have seen some of them"),
     ],
 )

@@ -64,8 +64,9 @@ class Writing(Fitted):
     ) -> Path:  # fmt: skip
         """Write one HTML file in which this model runs, with its certificate, and return its path.
 
-        ``X`` and ``y`` are rows to start from, such as those of training; ``X_test`` and ``y_test`` are rows that the
-        fit did not see, on which the model is measured. See :func:`lambdak.report.write_report`.
+        ``X`` and ``y`` are rows to start from, such as those of training; whether the fit saw them is found out, never
+        assumed. ``X_test`` and ``y_test`` are rows that it did not see, on which the model is measured. See
+        :func:`lambdak.report.write_report`.
         """
         from lambdak.report import write_report
 
@@ -98,8 +99,9 @@ class Writing(Fitted):
     ) -> Path:  # fmt: skip
         """Write one document for validators, and return its path: HTML, Word or Markdown.
 
-        ``X`` and ``y`` are rows that the fit did not see. Then come weights and training rows, settings of the
-        computations, and the words of the owner: see :func:`lambdak.report.dossier.write_dossier`.
+        ``X`` and ``y`` are rows to measure the model on; whether the fit saw them is found out, never assumed. Then
+        come weights and training rows, settings of the computations, and the words of the owner: see
+        :func:`lambdak.report.dossier.write_dossier`.
         """
         from lambdak.report.dossier import Refittable, write_dossier
 

@@ -59,7 +59,8 @@ def write_report(
     path : path
         The HTML file; an older one is replaced only once the new one is complete.
     X, y : table and targets, optional
-        Rows to start from, and what the columns hold and do; the training rows are fine.
+        Rows to start from, and what the columns hold and do; the training rows are fine. Whether the fit saw them is
+        found out, never assumed, as in a dossier.
     sample_weight, offset, exposure : arrays, optional
         Of these rows, as in :func:`lambdak.governance.performance.performance`; with an exposure, targets are totals.
     X_test, y_test, sample_weight_test, offset_test, exposure_test

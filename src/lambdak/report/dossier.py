@@ -60,8 +60,10 @@ def write_dossier(
         A file that ends in ``.html`` (one file, nothing else is loaded), ``.docx`` (Word), or ``.md`` (Markdown, with
         the pictures in a folder ``NAME_pictures`` beside it).
     X, y
-        Rows that the fit did not see, and what was observed. Without them, the document says what was not measured.
-        Rows that look like those of training are named as such, in the document and in a warning.
+        Rows to describe and to measure the model on, best those that the fit did not see. Whether it saw them is found
+        out, never assumed, as in a report: ``X_train`` lets rows be compared one by one; otherwise the ranges that the
+        model keeps tell. Rows that look like those of training are named as such, in the document and in a warning.
+        Without rows, the document says what was not measured.
     options
         See :func:`dossier_findings`.
     """
@@ -131,7 +133,7 @@ def dossier_findings(
     chosen = Options(many, n_resamples, random_state, exact, _search_size(search, subject))
     file = file_of(subject.saved, model_file, public_key)
     found = compute_all(Findings(
-        subject.model, rows, rows, training, chosen, fitted=subject, words=owner, file=file,
+        subject.model, rows, rows, training, chosen, training is not None, fitted=subject, words=owner, file=file,
         progress=progress or (lambda words: None),
     ))  # fmt: skip
     if found.assessment is not None and found.assessment.likeness.seen:

@@ -70,7 +70,7 @@ class Findings:
     training : Rows or None
         Rows that the model was fitted to, which the measured ones are compared with.
     unseen : bool
-        Whether the user says that the fit did not see the measured rows.
+        Whether the measured rows are called unseen, or can be compared with all rows of training; never assumed.
     fitted : Refittable or None
         How the model was fitted, and how to fit it again; a report does not speak of it.
     words : OwnerWords

@@ -15,7 +15,7 @@ from lambdak.model import Model
 from lambdak.model.metrics import class_codes, raw_metrics
 from lambdak.model.rows import model_target
 from lambdak.report.amounts import plural
-from lambdak.report.findings.fit import Likeness, compared
+from lambdak.report.findings.fit import SEEN, UNCLEAR, Likeness, compared
 from lambdak.table.category_levels import shown
 from lambdak.table.rows import Rows
 
@@ -68,7 +68,8 @@ class Assessment:
     likeness : Likeness
         Whether these are the rows of training.
     source : {"test", "seen", "unclear"}
-        Rows that the user calls unseen, and that are; rows that the fit has seen; neither is known.
+        Rows that the fit did not see, as they are called so or were compared with those of training; rows that look
+        like those of training; neither is known.
     metrics : tuple of Estimate
         Of the model as a whole.
     outputs : tuple of Output
@@ -99,10 +100,8 @@ class Assessment:
         """What must be known about these rows; empty if they are unseen."""
         return {
             "test": "",
-            "seen": "The fit has seen these rows: this says how well the model remembers, not how well it predicts. "
-            "Expect less on new rows.",
-            "unclear": "They are not simply the training rows, but the fit may have seen some of them: if so, expect "
-            "less on new rows.",
+            "seen": f"{SEEN} Expect less on new rows.",
+            "unclear": UNCLEAR,
         }[self.source]
 
     @property
@@ -139,7 +138,7 @@ class Assessment:
 
 
 def assess(model: Model, rows: Rows, training: Rows | None, unseen: bool, resamples: int, seed: int) -> Assessment:
-    """Return how a model does on rows; ``unseen`` says that the user calls them unseen."""
+    """Return how a model does on rows; ``unseen`` says that they are unseen unless they look otherwise."""
     positions = _positions(model, rows)
     outputs = tuple(
         Output(_name(model, position), _performance(model, rows, label, resamples, seed), label)

@@ -116,6 +116,9 @@ def stability(subject: Refittable, training: Rows, rows: Rows, seeds: int, progr
 
 
 SEEN = "These rows look like the training rows: the figures say how well the model remembers, not how well it predicts."
+UNCLEAR = (
+    "They are not simply the training rows, but the fit may have seen some of them: if so, expect less on new rows."
+)
 
 
 @dataclass(frozen=True)

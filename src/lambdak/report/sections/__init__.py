@@ -12,6 +12,7 @@ and a line below, in the order of reading. What a section of a page draws is in 
 - ``limits``: where not to trust the model: outside of what training saw, where nothing is proven, where it does worst.
 - ``monitoring``: what to watch once the model is in use: proposals with numbers, for the owner to decide about.
 - ``reproduction``: how to compute the figures again, with which versions, and how much the model depends on its seed.
+- ``supervision``: which rules ask for what, as of which day, and where a dossier has it.
 - ``words``: what the words mean.
 """
 

@@ -39,7 +39,7 @@ TASKS = {
 def dossier(findings: Findings, sections: Sequence[Section]) -> tuple[Block, ...]:
     """Return the first page: facts, open points of all sections, and room for signatures."""
     blocks: list[Block] = [Table("At a glance", ("", ""), _facts(findings), left=(0, 1))]
-    if findings.assessment is not None and findings.assessment.likeness.seen:
+    if findings.assessment is not None and findings.assessment.source == "seen":
         blocks.append(Note(SEEN, "bad"))
     unsaid = [word.name for word in fields(findings.words) if getattr(findings.words, word.name) is None]
     points = [f"The owner has yet to say: {', '.join(unsaid)}."] if unsaid else []

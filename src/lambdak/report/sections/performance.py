@@ -32,10 +32,13 @@ from lambdak.report.findings.headline import Figure, class_shares, headline
 from lambdak.report.pictures import curve_png, drawn_png
 
 TITLE, PAGE_TITLE = "Performance", "How well it predicts"
-_CALL = 'model.dossier("dossier.html", X_test, y_test)  # rows that the fit did not see'
+_CALL = (
+    'model.dossier("dossier.html", X_test, y_test, X_train=X_train, y_train=y_train)  # rows that the fit did not see'
+)
 _NOTHING = (
     "Not measured: this report was written without targets. Give X_test and y_test, rows that the fit did not see."
 )
+_COMPARE = "With X_train and y_train they are compared row by row."
 _NO_BETTER = "No better than a constant"
 _OF_OUTPUT = {"class": ("ROC AUC", "KS", "actual / expected"), "coverage": ()}
 
@@ -51,18 +54,17 @@ def dossier(findings: Findings) -> Section:
     if len(assessment.outputs) > 1:
         blocks += _by_output(assessment)
     blocks += _pictures(assessment)
-    points = (SEEN,) if assessment.likeness.seen else ()
-    return Section("performance", TITLE, tuple(blocks), open_points=points)
+    points = {"seen": (SEEN,), "unclear": (f"Whether the fit saw the rows is not known. {_COMPARE}",)}
+    return Section("performance", TITLE, tuple(blocks), open_points=points.get(assessment.source, ()))
 
 
 def provenance(assessment: Assessment) -> Note:
     """Whether the fit has seen the rows."""
     why = assessment.likeness.words
-    if assessment.likeness.seen:
+    if assessment.source == "seen":
         return Note(f"{SEEN} {why}", "bad")
-    if assessment.likeness.seen is None:
-        words = "Whoever wrote this document says that the fit did not see these rows; that could not be checked."
-        return Note(f"{words} {why}", "open")
+    if assessment.source == "unclear":
+        return Note(f"{assessment.caveat} {why} {_COMPARE}", "open")
     return Note(f"Measured on rows that the fit did not see, as far as that can be checked. {why}", "good")
 
 

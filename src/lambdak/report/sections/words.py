@@ -1,4 +1,4 @@
-"""What the words of a page and of a dossier mean, and where a dossier has what supervisory guidance asks for."""
+"""What the words of a page and of a dossier mean, and the appendix of a dossier."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lambdak.report.document import Fold, Glossary, Section, Table
 from lambdak.report.findings import Findings
+from lambdak.report.sections import supervision
 
 _WORDS = (
     ("Raw score", "What the model adds up before the last step (the link) turns it into a prediction."),
@@ -15,19 +16,6 @@ _WORDS = (
     ("Gini", "How well the predictions order the rows; 0 is not at all. Normalised: 1 is a perfect order."),
     ("PSI", "Population stability index: how far the distribution of a column has moved between two tables."),
     ("Segment", "The rows with one level of a category, or with one part of the range of a number."),
-)
-# Where a validator finds what supervisory guidance asks for (SR 11-7; insurers' validation standards are alike).
-_TOPICS = (
-    ("Model purpose, use and ownership", "1"),
-    ("Data: sources, quality, suitability", "2"),
-    ("Conceptual soundness: theory, assumptions, limits", "3, 8, 10"),
-    ("Settings and choices of the developer", "4"),
-    ("Outcomes analysis: accuracy, discrimination, calibration", "5, 6, 10"),
-    ("Sensitivity and stability", "7, 8, 9"),
-    ("Explanation of results", "9"),
-    ("Limitations and compensating controls", "10, 11"),
-    ("Ongoing monitoring", "11"),
-    ("Replication, version control", "12, 13"),
 )
 _PAGE_WORDS = (
     (
@@ -85,8 +73,7 @@ def page(findings: Findings) -> Section:
 
 
 def appendix(sections: Sequence[Section]) -> Section:
-    """Return where topics of guidance are, the words of a dossier, and whole tables that sections cut short."""
-    topics = Table("Where topics of supervisory guidance are", ("Topic", "Section"), _TOPICS, left=(0, 1))
+    """Return where topics of supervisors are, the words of a dossier, and whole tables that sections cut short."""
     words = Table("Words", ("Word", "Meaning"), _WORDS, left=(0, 1))
     whole = tuple(table for section in sections for table in section.appendix)
-    return Section("appendix", "Appendix", (topics, words, *whole))
+    return Section("appendix", "Appendix", (*supervision.blocks(), words, *whole))
