@@ -30,7 +30,7 @@ import numpy as np
 
 import lambdak
 from contest import MAX_ROWS, limited
-from lambdak.training import effort, whitening
+from lambdak.training import effort, factor, pilots, whitening
 from lambdak.training.effort import RECIPES
 from peers import spectral
 from tables import DATA, MEASURE, NAMES, SMALLER_IS_BETTER, Problem, load, score
@@ -50,6 +50,9 @@ CONSTANTS: list[tuple[str, ModuleType, str, tuple[float, ...]]] = [
     ("epochs of any table", effort, "_EPOCHS_OF_ANY_TABLE", (4, 18)),
     ("most epochs", effort, "_MOST_EPOCHS", (40, 160)),
     ("warm-up", effort, "_WARM_UP", (0.0, 0.2)),
+    ("knots of many classes", effort, "_FEW_KNOTS", (5, 32)),
+    ("classes of pilots", pilots, "_PILOT_CLASSES", (3,)),
+    ("largest factor", factor, "_LARGEST", (1.0,)),
 ]
 
 

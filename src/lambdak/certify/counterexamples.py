@@ -15,7 +15,7 @@ from lambdak.certify.certificate import Claim
 from lambdak.certify.changes import Influence, Joint, Response
 from lambdak.certify.interactions import Apart
 from lambdak.certify.monotone import Monotone
-from lambdak.certify.orders import Numbers, Ordered, OrderedLevels, Within
+from lambdak.certify.orders import Numbers, Ordered, OrderedLevels, OrderedTimes, Within
 from lambdak.certify.proofs import certify
 from lambdak.certify.search import Search
 from lambdak.certify.shape_attack import ShapeAttack, SlopeAttack
@@ -35,7 +35,7 @@ _ATTACKS: dict[str, Callable[[Search, Claim], Attack]] = {
     "influence": Influence,
     "quantiles": OrderedLevels,
     "cut-points": Ordered,
-    "survival": Ordered,
+    "survival": OrderedTimes,
     "interactions": Apart,
     "range": Within,
 }

@@ -8,9 +8,12 @@ from lambdak._types import Float64Array
 from lambdak.certify.attack import Attack, Margins
 from lambdak.certify.certificate import Claim
 from lambdak.certify.search import Points, Search
+from lambdak.model.event_curves import EventCurves
 from lambdak.shapes.output_range import OutputRange
 
 _BETWEEN = 41  # levels that are tried beside the fitted ones
+
+_FAR = 1e3  # times a knot: beyond the last event and before the first, where curves are extrapolated
 
 
 class _EveryRow(Attack):
@@ -51,6 +54,20 @@ class OrderedLevels(Ordered):
         near = [np.nextafter(fitted, 0), fitted, np.nextafter(fitted, 1), np.linspace(low, high, _BETWEEN)[1:-1]]
         levels = np.unique(np.clip(np.concatenate(near), low, high))
         return model.level_curve.at(np.asarray(seen, np.float64), levels)
+
+
+class OrderedTimes(Ordered):
+    """Survival, which must never rise with time: at the knots, one step of a float beside them, between and beyond."""
+
+    def margins(self, points: Points) -> Margins:
+        """From each raw score to the next, and what survival falls by from each time to the next."""
+        raw = self.search.raw(points[0])
+        knots = np.array(self.search.model.loss.times)
+        near = [np.nextafter(knots, 0), knots, np.nextafter(knots, np.inf), np.sqrt(knots[:-1] * knots[1:])]
+        times = np.unique(np.concatenate([[0.0, knots[0] / _FAR, knots[-1] * _FAR], *near]))
+        steps, falls = np.diff(raw, axis=1), -np.diff(EventCurves.of(self.search.model, raw).survival(times), axis=1)
+        rounding = np.column_stack([np.broadcast_to(self.rounding(points), steps.shape), np.zeros_like(falls)])
+        return Margins(np.column_stack([steps, falls]), rounding, steps)
 
 
 class Numbers(_EveryRow):
