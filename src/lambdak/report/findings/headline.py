@@ -28,7 +28,7 @@ class Figure:
     base : float
         The metric of what needs no model; NaN if there is none.
     without : str
-        What that is, as the end of a sentence.
+        What that is.
     more_is_better : bool
     of_target : bool
         Whether it is in units of the target.

@@ -78,7 +78,7 @@ def _headline(findings: Findings) -> list[tuple[str, str]]:
 
 def _with_interval(figure: Figure) -> str:
     metric = figure.metric
-    beside = f", beside {number(figure.base)} of {figure.without}" if figure.without else ""
+    beside = f"; {figure.without}: {number(figure.base)}" if figure.without else ""
     return f"{number(metric.value)} (95 % interval {interval(metric.low, metric.high)}){beside}"
 
 

@@ -171,8 +171,8 @@ def _figure(findings: Findings, measured: Assessment) -> tuple[str, str]:
 def _beside(figure: Figure, unit: str) -> str:
     """Return a metric with its interval, beside what is reached without a model."""
     metric, unit = figure.metric, unit if figure.of_target else ""
-    base = f", beside {_three(figure.base)}{unit} of {figure.without}" if figure.without else ""
-    return f"{metric.name} {_three(metric.value)}{unit}{_ends(metric)}{base}."
+    base = f"; {figure.without}: {_three(figure.base)}{unit}" if figure.without else ""
+    return f"{metric.name[0].upper()}{metric.name[1:]} {_three(metric.value)}{unit}{_ends(metric)}{base}."
 
 
 def _more(findings: Findings, measured: Assessment, known: Mapping[str, Estimate]) -> list[str]:
