@@ -21,7 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cases"))
 from random_shapes import fitted
 
 from lambdak import (
-    SpectralClassifier, SpectralOrdinalClassifier, SpectralQuantileRegressor, SpectralRegressor, SpectralSurvival,
+    SpectralClassifier,
+    SpectralOrdinalClassifier,
+    SpectralQuantileRegressor,
+    SpectralRegressor,
+    SpectralSurvival,
 )  # fmt: skip
 from lambdak.certify import certify
 from lambdak.eigen.packing import padded_size, unsym

@@ -4,8 +4,8 @@ Each is a function ``fit(X, time, event, seed)`` that returns ``predict(X, times
 the earlier, and survival (rows, times). None is tuned. All that is not ours gets a table of numbers: medians for gaps,
 and categories one-hot, levels of fewer than ten rows pooled. Cox is scikit-survival's on standardised columns with a
 ridge of 1; forest and boosting have scikit-survival's defaults (100 trees each); XGBoost has 100 trees of depth 3 at
-rate .1, as that boosting has, Breslow's estimator beside its Cox loss, and the scale of its AFT law from {.5, 1, 2} by the
-likelihood of a fifth of the training rows; SurvivalBoost has its defaults.
+rate .1, as that boosting has, Breslow's estimator beside its Cox loss, and the scale of its AFT law from {.5, 1, 2} by
+the likelihood of a fifth of the training rows; SurvivalBoost has its defaults.
 """
 
 from __future__ import annotations
