@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from survival_cases import fitted_survival, simulated
 
 from lambdak import SpectralRegressor
+from lambdak.losses.survival import Survival
 from lambdak.model.event_curves import EventCurves
 
 
@@ -22,6 +23,14 @@ def test_survival_never_rises_from_one_to_nothing(curves):
     assert (np.diff(survival, axis=1) <= 0).all()
     np.testing.assert_array_equal(survival[:, 0], 1.0)
     np.testing.assert_array_equal(survival[:, -1], 0.0)
+
+
+def test_survival_never_rises_by_a_last_bit():
+    """What log(1 + e^r) is in float64 falls from some raw scores to the next float."""
+    low = np.linspace(0.1, 0.4, 100_000)
+    curves = EventCurves(Survival("logit", (1.0, 2.0)), np.column_stack([low, np.nextafter(low, np.inf)]))
+    assert (np.diff(curves.survival([1.0, 2.0]), axis=1) <= 0).all()
+    assert (np.diff(curves.survival([2.0, 1.0]), axis=1) >= 0).all()
 
 
 def test_order_of_times_does_not_matter(curves):

@@ -61,16 +61,13 @@ class EventCurves:
     def scores(self, times: ArrayLike) -> Float64Array:
         """Raw scores (rows, times); minus infinity at time 0."""
         given = check_times(times)
-        order = np.argsort(given, kind="stable")
-        piece, share, shift = self.loss.place(given[order])
-        between = _between(self.raw[:, piece], self.raw[:, piece + 1], share) + shift
-        scores = np.empty_like(between)
-        scores[:, order] = np.maximum.accumulate(between, axis=1)
-        return scores
+        piece, share, shift = self.loss.place(given)
+        return _never_falling(_between(self.raw[:, piece], self.raw[:, piece + 1], share) + shift, given)
 
     def hazard(self, times: ArrayLike, after: ArrayLike | None = None) -> Float64Array:
         """Cumulative hazards (rows, times), counted from ``after``: one time, or one for each row."""
-        hazard = self._hazard_at(self.scores(times))
+        given = check_times(times)
+        hazard = _never_falling(self._hazard_at(self.scores(given)), given)  # log(1 + eʳ) may fall by a last bit
         return hazard if after is None else np.maximum(hazard - self._passed(after)[:, None], 0.0)
 
     def survival(self, times: ArrayLike, after: ArrayLike | None = None) -> Float64Array:
@@ -127,6 +124,13 @@ class EventCurves:
         It rises with a column whenever the probability of an event does at every time.
         """
         return np.asarray(self.raw.mean(axis=1))
+
+
+def _never_falling(values: Float64Array, times: Float64Array) -> Float64Array:
+    """Values (rows, times) that rounding has put out of the order of the times become equal to the one before."""
+    order, found = np.argsort(times, kind="stable"), np.empty_like(values)
+    found[:, order] = np.maximum.accumulate(values[:, order], axis=1)
+    return found
 
 
 def _between(left: Float64Array, right: Float64Array, share: Float64Array) -> Float64Array:
