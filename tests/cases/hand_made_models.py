@@ -30,7 +30,7 @@ def by_hand(constant, slopes, index=0, low=-1.0, high=1.0):
     for row, matrix in zip(coef[0], [constant, *slopes], strict=True):
         row[: len(packed_from(matrix))] = packed_from(matrix)
     columns = [
-        replace(column, center=0.0, scale=1.0, low=low, high=high, median=0.0)
+        replace(column, center=0.0, scale=1.0, low=low, high=high, median=0.0, quartiles=None)
         for column in model.model_.encoder.columns
     ]
     return at_indices(with_columns(model, columns, coef=coef, start=np.zeros(1), scale=1.0), index)

@@ -91,7 +91,7 @@ def test_a_file_without_training_state_is_what_it_was(tmp_path):
     model = SpectralRegressor(**FEW).fit(X, y)
     model.save(tmp_path / "model")
     header, _ = describe(model._saved())
-    assert header["format"] == 7
+    assert header["format"] == FORMAT
     assert "training" not in header
     loaded = lambdak.load(tmp_path / "model")
     with pytest.raises(ValueError, match=r"training cannot continue: .* save\(\.\.\., training_state=True\)"):

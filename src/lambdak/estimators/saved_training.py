@@ -26,6 +26,7 @@ from lambdak.table.knots import MAX_KNOTS
 from lambdak.training.coordinates import MOST_COVARIANCES, Moments
 from lambdak.training.draft import Draft, terms_of_shapes
 from lambdak.training.effort import Regularisation
+from lambdak.training.factor import largest_factor
 from lambdak.training.finish import TrainingState
 from lambdak.training.plan import Plan
 from lambdak.training.session import planned
@@ -76,14 +77,15 @@ def restored_training(model: Model, saved: SavedTraining) -> tuple[TrainingState
     dropped = _positions(values["dropped"], "dropped", len(trained.columns))
     moments = _moments(arrays, trained.n_design + len(model.outputs.levels))
     terms = _terms(model, values.get(_TERMS))
-    plan = replace(planned(Draft.of(model, trained, terms), moments), dropped=frozenset(dropped))
+    draft = Draft.of(model, trained, terms)
+    plan, largest = replace(planned(draft, moments), dropped=frozenset(dropped)), largest_factor(draft)
     effects = np.asarray(_taken(arrays, "effects", np.float64, (model.encoder.n_features,)), np.float64)
     theta = _theta(model, plan, arrays)
     if arrays:
         raise damaged(f"the training state has an unknown array {sorted(arrays)[0]!r}")
-    factor = number(values["factor"], "factor", 1.0)
+    factor = number(values["factor"], "factor", largest)
     if factor < 0:
-        raise damaged(f"factor must be in [0, 1]; got {factor}")
+        raise damaged(f"factor must be in [0, {largest:g}]; got {factor}")
     shift = _shift(model, values["quantile_shift"])
     regularisations = _regularisations(len(model.weights) // plan.n_terms, values["regularisations"])
     return TrainingState(theta, plan, regularisations, shift, factor), effects
