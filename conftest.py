@@ -26,6 +26,7 @@ _WANTING = "no browser"
 # Modules that import another library at their head, which collecting doctests would do.
 _OPTIONAL = {
     "jax": "jax", "triton": "torch/device", "autogluon": "autogluon.py", "skpro": "estimators/skpro.py",
+    "mlflow": "mlflow",
 }  # fmt: skip
 collect_ignore = [f"src/lambdak/{path}" for library, path in _OPTIONAL.items() if not importlib.util.find_spec(library)]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -69,7 +70,7 @@ def skipped_line(skipped: Iterable[pytest.TestReport]) -> str:
 def _had_no_browser(report: pytest.TestReport) -> bool:
     """Whether a test was skipped by the fixture `browser`, and not for another reason of its own."""
     return (
-        report.skipped and "browser" in report.keywords and report.when == "setup" and _WANTING in str(report.longrepr)
+        report.skipped and report.when == "setup" and "browser" in report.keywords and _WANTING in str(report.longrepr)
     )
 
 

@@ -27,7 +27,6 @@ def store(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     mlflow.set_tracking_uri((tmp_path / "store").as_uri())
-    mlflow.set_experiment("tariff")
     yield tmp_path
     flavour.autolog(disable=True)
     while mlflow.active_run():
