@@ -156,6 +156,7 @@ def test_a_line_whose_ends_cancel_is_bounded_by_what_its_weights_are(tmp_path):
     header, tensors = made(lambdak.SpectralRegressor(n_knots=0, effort="fast", dim=3, max_iter=1, random_state=0))
     column = {
         **header["columns"][0],
+        "quartiles": [],
         "center": -(2.0**20),
         "scale": 2.0**-13,
         "low": 0.0,

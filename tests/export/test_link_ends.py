@@ -64,8 +64,7 @@ def test_exports_end_there_too(rows, name, tmp_path):
 
 def test_the_engine_of_the_report_ends_there_too(tmp_path):
     program = f"const CONSTANTS = {json.dumps(engine_constants())};\n{engine_script('model')}\n"
-    program += (
-        f"console.log(JSON.stringify({RAW.tolist()}.map((x) => Model.prototype.free.call({{ link: 'log' }}, x))));"
-    )
+    program += "const model = { link: 'log', hazard: Model.prototype.hazard };\n"
+    program += f"console.log(JSON.stringify({RAW.tolist()}.map((x) => Model.prototype.free.call(model, x))));"
     found = json.loads(exported_javascript.run(tmp_path, program))
     np.testing.assert_allclose(found, EXPECTED, rtol=1e-12, atol=1e-300)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lambdak import SpectralRegressor, load
 from lambdak import shapes as s
-from lambdak.store._header import describe
+from lambdak.store._header import FORMAT, describe
 
 LEVELS = [f"g{i:02d}" for i in range(14)]
 
@@ -54,7 +54,7 @@ def test_a_file_keeps_the_order_and_training_continues_from_it(tmp_path):
     X.loc[::9, "g"] = None
     settings = {"effort": "fast", "max_iter": 2, "random_state": 0}
     model = SpectralRegressor(**settings).fit(X, truth + noise)
-    assert describe(model._saved())[0]["format"] == 7
+    assert describe(model._saved())[0]["format"] == FORMAT
     model.save(tmp_path / "model", training_state=True)
     again = load(tmp_path / "model")
     assert again.model_.encoder.columns[0].order == tuple(LEVELS)
@@ -68,7 +68,7 @@ def test_a_table_without_orders_is_trained_and_saved_as_before():
     model = SpectralRegressor(effort="fast", max_iter=2, random_state=0).fit(X, truth + noise)
     column = model.model_.encoder.columns[0]
     np.testing.assert_array_equal(column.ramps(), np.eye(column.width))
-    assert describe(model._saved())[0]["format"] == 7
+    assert describe(model._saved())[0]["format"] == FORMAT
 
 
 def test_steps_between_levels_reach_every_value_but_the_constant():

@@ -12,7 +12,7 @@ from scipy import sparse
 from lambdak import SpectralRegressor, from_json, load
 from lambdak.certify import lambdak_check
 from lambdak.store import ModelFileError
-from lambdak.store._header import describe
+from lambdak.store._header import FORMAT, describe
 from lambdak.table.cells import Cells
 from lambdak.table.encoder import TableEncoder
 from lambdak.table.large.sketches import NumberSketch
@@ -80,7 +80,7 @@ def test_a_file_says_it_and_an_older_one_without_it_still_loads(tmp_path):
 def test_the_independent_checker_accepts_the_files(tmp_path):
     desk_model().save(tmp_path / "model.safetensors")
     model = lambdak_check.Model((tmp_path / "model.safetensors").read_bytes())
-    assert model.format == 7
+    assert model.format == FORMAT
 
 
 @pytest.mark.parametrize(
