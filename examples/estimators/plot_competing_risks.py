@@ -45,4 +45,6 @@ print(model.models_[1].explain_global(customers, horizon=12))
 
 # %%
 # **Caveat.** The hazard of one cause says nothing about a world without the other: that would need the two to be
-# independent given the columns. :doc:`/guide/when` has the formulas.
+# independent given the columns.
+#
+# **Read on:** :doc:`/guide/when` has the formulas.

@@ -39,8 +39,11 @@ print("months without failure, of 24:", model.restricted_mean(some, horizon=24).
 
 # %%
 # At a horizon it is a classifier, with all that reads one.
-print(model.at(12).explain_local(some.iloc[[2]]))
+year = model.at(12)
+print(year.explain_local(some.iloc[[2]]))
 
 # %%
 # **Caveat.** Censoring must say nothing about failures beyond what the columns say: machines that are taken away
-# because they rattle break that. :doc:`/guide/when` has intervals, late entry and competing causes.
+# because they rattle break that.
+#
+# **Read on:** :doc:`/guide/when` has intervals, late entry and competing causes.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from fitted_models import CUTS, X, Y, fitted
 
+from lambdak.governance.performance import coverage_of
 from lambdak.optimize import minimize
 
 PACKAGES = (
@@ -71,5 +72,7 @@ def _made() -> Iterator[tuple[str, Any]]:
     yield from {"reasons": why, "decision": declined, "reason": declined.reasons[0]}.items()
     customer = {"age": 40.0, "region": "north", "kind": "a"}
     yield "minimize", minimize(number, ["income"], fixed=customer, time_limit=0.2)
+    covered = coverage_of(fitted("quantiles").model_, X, Y)
+    yield from {"coverage": covered, "coverage by a column": covered.by("region")}.items()
     yield from {"learning curves": number._learning_curves(), "model": number.model_}.items()
     yield "ordinal", fitted("ordinal").performance(X, CUTS, output=1, n_resamples=20)

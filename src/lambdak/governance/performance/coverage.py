@@ -16,6 +16,8 @@ from lambdak.model import Model
 from lambdak.model.distribution import interval_of, quantiles_at, quantiles_of
 from lambdak.table.frames import make_frame
 from lambdak.table.rows import read_rows
+from lambdak.table.shown import Shown
+from lambdak.table.visible import visible
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 PICTURES = ("levels", "intervals", "pit")
@@ -23,8 +25,8 @@ _BINS = 20
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class GroupCoverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCoverage(Shown):
     """The share of targets in an interval, group by group.
 
     Attributes
@@ -46,6 +48,14 @@ class GroupCoverage:
     width: Float64Array
     coverage: float
 
+    def __str__(self) -> str:
+        groups = zip(self.names, self.rows, self.observed, self.width, strict=True)
+        lines = [
+            f"  {visible(name)}: {100 * observed:.1f} % inside, mean width {width:.4g}, rows {rows:,g}"
+            for name, rows, observed, width in groups
+        ]
+        return "\n".join([f"{100 * self.coverage:g} % intervals by {visible(self.about)}", *lines])
+
     def plot(self, ax: Any = None) -> Any:
         """Shares of all groups beside the wanted one, with 95 % intervals; returns the Axes."""
         from lambdak.governance.performance.distribution_plots import draw_groups
@@ -54,8 +64,8 @@ class GroupCoverage:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Coverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coverage(Shown):
     """How often targets are where a distribution says, on rows that the fit did not see.
 
     Attributes

@@ -95,7 +95,7 @@ def inverse(
     >>> y = [bid * size for bid, size in X]
     >>> model = SpectralRegressor(effort="fast", monotonic_cst={"x0": 1}, random_state=0).fit(X, y)
     >>> found = inverse(model, [10, 3], "x0", 45.0)
-    >>> found.value, inverse(model, [10, 3], "x0", 45.0, whole=False).prediction.round(9)
+    >>> found.value, round(inverse(model, [10, 3], "x0", 45.0, whole=False).prediction, 9)
     (15.0, 45.0)
     """
     decided = read_row(model_of(model), row, offset)
