@@ -19,11 +19,11 @@ from docutils.statemachine import StringList
 from formulas import typeset_lines
 from sphinx.util.docutils import SphinxDirective
 
-# Methods of these classes are documented by the libraries they come from.
+# Methods of these classes are documented elsewhere: by the libraries they come from, or at the class that they read.
 FOREIGN = (
     "ReprHTMLMixin", "_HTMLDocumentationLinkMixin", "_MetadataRequester", "_SetOutputMixin", "Module", "Transform",
     "ABC", "Protocol", "Generic", "tuple", "dict", "list", "str", "int", "Exception", "Function", "Sequence",
-    "Mapping", "Enum", "Optimizer",
+    "Mapping", "Enum", "Optimizer", "HorizonMethods",
 )  # fmt: skip
 ROUTING = "_request"  # scikit-learn's set_fit_request and the like
 
