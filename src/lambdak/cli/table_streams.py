@@ -107,7 +107,7 @@ class _ParquetTable(TableStream):
         with self._explained():
             library = tables.arrow("pyarrow.parquet")
             self._parquet = library.ParquetFile(file, pre_buffer=False, buffer_size=_PAGES)
-            self._schema = self._parquet.schema_arrow  # pyarrow makes it anew whenever it is asked for
+            self._schema = self._parquet.schema_arrow  # pyarrow makes it again whenever it is asked for
             self.column_names = self._schema.names
 
     def prepare(self, wanted: Wanted, progress: Callable[[float], None]) -> int:
