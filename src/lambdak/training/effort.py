@@ -68,7 +68,7 @@ PILOT_ROWS = 40_000
 _REFIT = 0.3
 _REFIT_RATE = 0.3  # of its rate: low, so that members stay near the states that were measured; no study of its own
 # Of a column, where there is one matrix per class of many: half the curves are then close to straight, and log-loss on
-# folds was lower on letter, pens and vowels, and higher on segment (docs/decisions.md).
+# folds was lower on letter, pens and vowels, and higher on segment (benchmarks/recipe.py, docs/decisions.md).
 _FEW_KNOTS = 8
 _FINER = 2  # times the knots, for models of larger capacity; no study of its own
 MOST_TERMS = MAX_MEMBERS // 2  # of a member, so that there can be two
