@@ -16,7 +16,7 @@ from lambdak.training.trainer import Trainer
 
 _PER_UNIT = 20  # factors that are tried between zero and one, and as many in each unit above; no study of its own
 # Of all matrices of a classifier, whose log-odds the mean over members makes too small: the best factors on rows that
-# are not trained on were .85 to 1.65 (docs/decisions.md).
+# are not trained on were .85 to 1.65 (benchmarks/recipe.py, docs/decisions.md).
 _LARGEST = 2.5
 # Of a factor of one over zero, and over two, in units of log-likelihood: both weak beside the sum over all unseen rows.
 # On thirteen tables of 400 rows, of 0 to 20 above one, 5 to 20 were best (docs/decisions.md).

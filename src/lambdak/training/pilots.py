@@ -31,7 +31,7 @@ from lambdak.training.trainer import Trainer
 # Small models that decide which columns vanish: odd, so that most of them is always defined (benchmarks/noise.py).
 _SELECTION_MODELS = 5
 # Of more, the most frequent ones: it bounds the time. Three were too easy to tell apart: on pens and vowels they chose
-# the fourth and fifth of six strengths, with all classes the first is best (docs/decisions.md).
+# the fourth and fifth of six strengths, with all classes the first is best (benchmarks/recipe.py, docs/decisions.md).
 _PILOT_CLASSES = 10
 _FEWEST_SUSPECTS = 8  # columns without effect that are worth a comparison: fewer cost nothing to keep
 _SUSPECT_SHARE = 0.2  # of all columns: it bounds how often a second set of pilot models is trained; no study of its own
