@@ -184,7 +184,10 @@ def read_column(value: dict[str, Any], start: int) -> Record:
         column.nodes = [number(node, f"knots of {what}") for node in nodes]
         rising = column.nodes == sorted({*column.nodes}) or (kind == "linear" and nodes[0] == nodes[1])
         need(rising and 0 < len(nodes) < 4096, f"knots of {what} must increase")
-        number(value["median"], f"median of {what}", column.nodes[0], column.nodes[-1])
+        ends, quarters = (column.nodes[0], column.nodes[-1]), value.get("quartiles") or []
+        facts = [number(fact, f"median or quartiles of {what}", *ends) for fact in (value["median"], *quarters)]
+        need(facts[1:] == sorted(facts[1:]) and len(facts) in (1, 3), f"quartiles of {what} must be two, in order")
+        need(not value.get("whole") or all(x == int(x) and abs(x) < 2**52 for x in ends), f"{what} is not whole")
         column.cells = [(i, 1) for i in range(len(nodes) + column.missing)]
     if kind == "linear":
         column.center, scale = (Fraction(number(value[key], f"{key} of {what}")) for key in ("center", "scale"))
