@@ -137,15 +137,15 @@ def _wanted_bands(columns: Sequence[Column], bands: BandsWanted) -> dict[str, An
     if not isinstance(bands, Mapping):
         return dict.fromkeys((column.name for column in columns), check_int(bands, "bands", 1, _MOST_BANDS))
     numbers = {column.name for column in columns if column.is_number}
-    for name, wish in bands.items():
+    for name, requested in bands.items():
         if name not in numbers:
             raise ValueError(
                 f"bands must name columns of numbers, {sorted(numbers)}; got {name!r}{asked(name, numbers)}"
             )
-        if isinstance(wish, Sequence | np.ndarray):
-            _check_edges(name, wish)
+        if isinstance(requested, Sequence | np.ndarray):
+            _check_edges(name, requested)
         else:
-            check_int(wish, f"bands[{name!r}]", 1, _MOST_BANDS)
+            check_int(requested, f"bands[{name!r}]", 1, _MOST_BANDS)
     return {column.name: bands.get(column.name, 10) for column in columns}
 
 
